@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Tries a deployment out, as a customer and as an operator: ends with 0 when every answer is right.
+"""Tests a deployment as a customer and as an operator; exits with 0 if every answer is right.
 
 Makes a separate organization over the bus, then uses all operations of the API, reads the audit
-log, and takes a webhook. Where WEBHOOK_ALLOW_CIDRS does not let the deployment send webhooks to
-private addresses, it must refuse this one, and the run says so.
+log, and receives a webhook. If WEBHOOK_ALLOW_CIDRS does not allow the deployment to send webhooks
+to private addresses, it must refuse this one, and the run reports that.
 
     BASE_URL              of the API, as its clients reach it
     GATEWAY               HOST:PORT that leads to every replica of the gateway
     DASHBOARD_URL         the operators' page
     NATS_URL_FILE         the bus, for convctl
     WEBHOOK_SERVICE       host name of the service that sends webhooks
-    WEBHOOK_ALLOW_CIDRS   as the deployment has it
+    WEBHOOK_ALLOW_CIDRS   the deployment's setting
     RECEIVER_CA_FILE, RECEIVER_CA_KEY_FILE   signs the receiver's certificate; the deployment trusts it
 """
 import ipaddress
@@ -27,7 +27,7 @@ TIMEOUT_S = 20
 
 
 def until(question):
-    """The first true answer, or the last one when the time is over."""
+    """Asks repeatedly; returns the first true answer, or the last one on timeout."""
     deadline = time.monotonic() + TIMEOUT_S
     while True:
         answer = question()
@@ -142,7 +142,7 @@ def try_search(full, read, conversation):
 
 
 def try_policy(full, organization):
-    """What the front says of the client counts, not what the client says of itself."""
+    """What the front proxy reports about the client counts, not what the client claims."""
     change = ("policy", "set", "--org", organization)
 
     def answers(code, **headers):

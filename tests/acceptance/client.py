@@ -1,4 +1,4 @@
-"""The API over HTTP, the operator's convctl beside it, and the checks that both are held against."""
+"""The API over HTTP, the operator's convctl, and the checks for both."""
 import http.client
 import json
 import socket
@@ -8,18 +8,18 @@ import urllib.parse
 
 
 class Mismatch(Exception):
-    """An answer is not as the contract has it."""
+    """An answer breaks the contract."""
 
 
 def check(is_so, what, shown=""):
-    """Says that it is so, or ends the run."""
+    """Prints that the check passed, or ends the run."""
     if not is_so:
         raise Mismatch(f"{what}: {shown}")
     print("ok   " + what, flush=True)
 
 
 def convctl(*arguments):
-    """Over the bus: NATS_URL_FILE is in the environment."""
+    """Runs convctl over the bus, which it finds by NATS_URL_FILE in the environment."""
     done = subprocess.run(["convctl", *arguments], capture_output=True, text=True, timeout=30)
     if done.returncode != 0:
         raise Mismatch(f"convctl {' '.join(arguments)}: {done.stderr.strip()}")
@@ -44,7 +44,7 @@ class Answer:
 
 
 class Api:
-    """One key's view. Remembers what the audit log must hold: request id -> status."""
+    """The API with one key. Collects what the audit log must contain: request id -> status."""
 
     def __init__(self, base_url, token, audit_log):
         url = urllib.parse.urlsplit(base_url)

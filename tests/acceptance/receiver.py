@@ -12,14 +12,14 @@ from verify import verified
 
 
 def own_address(peer):
-    """The address by which the peer, a service beside us, reaches this container."""
+    """The address at which the peer, a service in the same network, reaches this container."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.connect((peer, 9))
         return probe.getsockname()[0]
 
 
 def make_certificate(folder, address):
-    """Signed by the authority of the test; the address is only known now."""
+    """A certificate signed by the test's authority; made at run time, when the address is known."""
     request, extensions = f"{folder}/request.pem", f"{folder}/extensions"
     with open(extensions, "w", encoding="ascii") as file:
         file.write(f"subjectAltName=IP:{address}\n")
@@ -35,7 +35,7 @@ def make_certificate(folder, address):
 
 
 class Receiver:
-    """Answers 204 to what is signed with its secret, 400 to all else; keeps the former."""
+    """Keeps deliveries that are signed with its secret and answers 204; answers 400 to all others."""
 
     def __init__(self, peer):
         self.secret = ""

@@ -1,4 +1,4 @@
-// Reads proto/asyncapi.yaml and says what in a message is not as described there.
+// Reads proto/asyncapi.yaml and finds what differs from it in a message.
 import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { ajv, relocate, root } from './description.mjs';
@@ -20,8 +20,8 @@ function faults(schema, value) {
   );
 }
 
-// Every operation by its subject: { senders, action, message, success, problems }, where the last
-// two are what replies may be; undefined where there is none.
+// Every operation by its subject: { senders, action, message, success, problems }. The last two
+// are the possible replies; undefined if there is no reply.
 export const operations = new Map(
   Object.values(bus.operations).map((operation) => {
     const channel = at(operation.channel);
@@ -34,7 +34,7 @@ export const operations = new Map(
 
 function bodyFaults(payload, body) {
   if (payload === undefined) return ['', '{}'].includes(body) ? [] : ['body: there is to be none'];
-  // To a command it is the same; a reply that has something to say has no such schema.
+  // An empty body means {} in a command; the schemas of replies with contents do not allow {}.
   if (body === '' && faults(payload.schema ?? payload, {}).length === 0) return [];
   let value;
   try {
@@ -45,7 +45,7 @@ function bodyFaults(payload, body) {
   return faults(payload.schema ?? payload, value).map((fault) => `body${fault}`);
 }
 
-// A message is { headers: {name: value}, body }. What is wrong with it: texts, none when all is well.
+// The faults of a message, { headers: {name: value}, body }, as texts; none if it is as described.
 export function check(described, { headers, body }) {
   const found = faults(described.headers, headers).map((fault) => `headers${fault}`);
   return [...found, ...bodyFaults(described.payload, body)];

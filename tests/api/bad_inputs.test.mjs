@@ -1,5 +1,5 @@
-// Requests that nobody should send, byte by byte: each row of the tables in bad_inputs/ has exactly its
-// answer, leaves the connection as it says, and nothing is written.
+// Invalid requests, byte by byte: each row of the tables in bad_inputs/ gets exactly its answer, leaves the
+// connection in the state that the row names, and writes nothing.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { before, describe, test } from 'node:test';
@@ -8,9 +8,9 @@ import { checkAny } from './description.mjs';
 import { exchange } from './bad_inputs/exchange.mjs';
 import { CLOSES } from './bad_inputs/rows.mjs';
 
-const FROM = '127.3.1.4'; // an address of our own: other tests have theirs shut out
+const FROM = '127.3.1.4'; // a separate address: other tests get theirs blocked
 const API_AT_ONCE = 16;
-const SESSIONS = 12; // each may ask for 50 things at once, and then for 20 a second
+const SESSIONS = 12; // each may send 50 requests at once, then 20 a second
 
 const TABLES = {
   http: 'api', json: 'api', unicode: 'api', headers: 'api', urls: 'api', bodies: 'api',
@@ -20,7 +20,7 @@ const TABLES = {
 const port = (url) => Number(new URL(url).port);
 const fill = (text, values) => text.replace(/\{\{(\w+)\}\}/g, (_, name) => values[name]);
 
-// Calls `work` for each item, so many at once.
+// Calls `work` for each item, `atOnce` at a time.
 async function each(items, atOnce, work) {
   const left = items.entries();
   await Promise.all(Array.from({ length: atOnce }, async () => {
@@ -28,7 +28,7 @@ async function each(items, atOnce, work) {
   }));
 }
 
-// -- who asks --------------------------------------------------------------------------------------
+// -- clients ---------------------------------------------------------------------------------------
 
 let api, sessions;
 
@@ -52,7 +52,7 @@ async function openApi() {
   };
 }
 
-// The session of an owner: what its rows are filled with.
+// The session of an owner: the values for the dashboard's rows.
 async function openSession() {
   const { org, email, password } = await organization();
   const answer = await fetch(`${DASHBOARD_URL}/data/session`, {
@@ -65,8 +65,8 @@ async function openSession() {
   return { org, cookie, csrf, origin: DASHBOARD_URL, host: new URL(DASHBOARD_URL).host, full: api.full };
 }
 
-// All that a row could have changed. Some rows update the one conversation, of which nothing changes but the
-// attribute `good`.
+// Everything that a row could have changed. Some rows update the one conversation, but only its attribute
+// `good`.
 async function everything() {
   const [{ updated_at, custom_attributes: { good, ...attributes }, ...ours }, theirs] = await Promise.all([[api.full, api.id], [api.theirKey, api.foreign]]
     .map(async ([token, id]) => (await call(token, 'GET', `/conversations/${id}`)).body));
@@ -76,7 +76,7 @@ async function everything() {
   return { ours, attributes, theirs, changes };
 }
 
-// How many entries say of an operation that it was carried out, with this status.
+// The number of audit entries of an operation with this status.
 async function carriedOut(org, operation, status) {
   const lines = (await convctl('audit', 'export', '--org', org)).trim().split('\n').map((line) => JSON.parse(line));
   return lines.filter((one) => one.operation === operation && one.http_status === status).length;
@@ -89,7 +89,7 @@ before(async () => {
   atFirst = await everything();
 });
 
-// -- what must be so -------------------------------------------------------------------------------
+// -- checks ----------------------------------------------------------------------------------------
 
 const matches = (wanted, given) => wanted instanceof RegExp ? wanted.test(given) : wanted === given;
 
@@ -106,7 +106,7 @@ function errorFaults(wanted, answer) {
   return isSame ? [] : [`errors are ${JSON.stringify(list).slice(0, 600)}`];
 }
 
-// As every answer of the dashboard has them.
+// Headers of every answer of the dashboard.
 const GUARDS = {
   'x-content-type-options': /^nosniff$/, 'x-frame-options': /^DENY$/, 'referrer-policy': /^no-referrer$/,
   'content-security-policy': /^default-src 'none'; script-src 'self'; style-src 'self'; /,

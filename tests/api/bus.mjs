@@ -1,9 +1,9 @@
-// What crosses the bus, as its administrator hears it.
+// All messages on the bus, received as its administrator.
 import { connect } from 'nats';
 
 const decoder = new TextDecoder();
 
-// nats://USER:PASSWORD@HOST:PORT as what the client wants to be told.
+// nats://USER:PASSWORD@HOST:PORT as options of the client.
 export function place(url) {
   const { hostname, port, username, password } = new URL(url);
   return { servers: `${hostname}:${port}`, user: username, pass: password };
@@ -16,8 +16,8 @@ function told(message) {
   return { subject, reply, headers, body: decoder.decode(message.data) };
 }
 
-// What has travelled in a bundle, as if each item had come alone; see common/bus/bundle.h. An item's
-// handle makes its reply subject one of its own.
+// The items of a bundle as if each had come alone; see common/bus/bundle.h. The item's handle makes its
+// reply subject unique.
 const suffix = '.bundle';
 function taken(bundle) {
   const { subject, reply, data } = bundle;
@@ -42,8 +42,8 @@ function taken(bundle) {
   return items;
 }
 
-// Hears everything from here on: { messages, heard(subject), answered(), close() }. A message is {
-// subject, reply, headers, body }; a reply has `to`, the subject of what it answers.
+// Records everything from now on: { messages, heard(subject), answered(), close() }. A message is {
+// subject, reply, headers, body }; a reply also has `to`, the subject of its command.
 export async function listen(url) {
   const link = await connect(place(url));
   const messages = [];
@@ -53,7 +53,7 @@ export async function listen(url) {
   const keep = (message) => {
     const { subject, reply } = message;
     if (reply) asked.set(reply, subject);
-    // An inbox without a name is a program's own, where it receives its own heartbeat.
+    // An inbox that no message named as its reply subject is where a program receives its own heartbeat.
     if (subject.startsWith('_INBOX.') && !asked.has(subject)) return;
     messages.push({ ...message, to: asked.get(subject) });
     for (const check of waiting) check();
@@ -62,13 +62,13 @@ export async function listen(url) {
     callback: (error, message) => {
       if (error) throw error;
       if (message.subject.endsWith(suffix)) bundled.add(message.reply);
-      if (message.headers?.code === 503) return; // the server's own: nobody takes that subject
+      if (message.headers?.code === 503) return; // from the server: no responders
       const isBundle = message.subject.endsWith(suffix) || bundled.has(message.subject);
       for (const one of isBundle ? taken(message) : [told(message)]) keep(one);
     },
   });
   await link.flush();
-  // Until it is so; tells whether it became so in time.
+  // Waits until `isSo`; returns false on timeout.
   const until = (isSo, within = 30000) =>
     new Promise((resolve) => {
       const end = (came) => {
@@ -81,12 +81,12 @@ export async function listen(url) {
       waiting.add(check);
       check();
     });
-  // Until a message on that subject has come by.
+  // Waits for a message on this subject.
   const heard = async (subject) => {
     if (!await until(() => messages.some((m) => m.subject === subject && !m.to)))
       throw new Error(`${subject} has not come by`);
   };
-  // Until every question so far, of these subjects, has its answer or will have none; the questions.
+  // Waits until all commands so far on these subjects have their replies, or times out; returns the commands.
   const answered = async (subjects) => {
     const asked = messages.filter((m) => !m.to && m.reply && subjects.has(m.subject));
     await until(() => {

@@ -1,5 +1,5 @@
-// What crosses the bus is as proto/asyncapi.yaml describes it, and nothing else does. Whether that file
-// says what the tables in proto say is tools/check-contract's to find.
+// All messages on the bus are as proto/asyncapi.yaml describes them. tools/check-contract checks that file
+// against the tables in proto.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ test('redocly has nothing to say about it', async () => {
 
 // -- the traffic -----------------------------------------------------------------------------------
 
-// The sample, as the user for other systems.
+// Runs the sample as the bus user of an external system.
 async function handIn(organization, ...args) {
   const program = join(mkdtempSync(join(tmpdir(), 'external-system-')), 'external-system');
   execFileSync('cc', ['-o', program, new URL('docs/samples/external_system.c', root).pathname, '-lnats']);
@@ -34,7 +34,7 @@ async function handIn(organization, ...args) {
   return (await run(program, [organization, ...args], { env })).stdout;
 }
 
-// The heads of chains are published once a minute, and when an audit service starts: one more.
+// Heads of chains are published once a minute and when an audit service starts, so this starts another one.
 function startAudit() {
   const settings = `eval "$(grep ^export '${RUN_DIR}/start/audit-0')"`;
   const own = 'export ADMIN_PORT=0 SERVICE_INSTANCE=9';
@@ -45,9 +45,9 @@ let tap;
 let asked;
 let handedIn;
 
-// Pairs of what was asked and answered: [{ subject, headers, body, reply, answer }]. Other tests ask
-// meanwhile: what is asked when all of the round was heard is not waited for. Service discovery is
-// described by NATS.
+// Messages with their answers: [{ subject, headers, body, reply, answer }]. Other tests send commands at the
+// same time: those sent after the round was complete may have no answer yet and are left out. Service discovery
+// is described by NATS.
 function exchanges() {
   const replies = new Map(tap.messages.filter((m) => m.to).map((m) => [m.subject, m]));
   const late = (m) => operations.get(m.subject)?.success && m.reply && !asked.has(m);
@@ -59,7 +59,7 @@ const isRefused = ({ answer }) => answer !== undefined && check(
   operations.get(answer.to).problems, answer,
 ).length === 0;
 
-// Bodies are a client's, so only what was accepted has to be as described.
+// Bodies come from clients, so only those of accepted commands must be as described.
 function faultsOf(exchange) {
   const { subject, answer } = exchange;
   const operation = operations.get(subject);

@@ -1,4 +1,4 @@
-// The client in clients/python: its tests, some of which use the stack, and that it can be installed.
+// The client in clients/python: its tests, some of which use the stack, and its installation.
 import assert from 'node:assert/strict';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,7 +27,7 @@ describe('python', { concurrency: 2 }, () => {
   test('pip installs it without a network', async () => {
     const source = join(folder, 'source'), target = join(folder, 'site');
     cpSync(client, source, { recursive: true });
-    // Debian's, beside which setuptools and wheel are.
+    // Debian's Python, which has setuptools and wheel.
     const python = '/usr/bin/python3';
     await run(python, ['-m', 'pip', 'install', '--quiet', '--no-index', '--no-build-isolation', '--no-cache-dir',
       '--disable-pip-version-check', '--root-user-action', 'ignore', '--target', target, source]);

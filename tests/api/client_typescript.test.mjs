@@ -1,5 +1,5 @@
-// The client in clients/typescript: its tests, some of which use the stack, its package, and that its types
-// are those of proto/openapi.yaml.
+// The client in clients/typescript: its tests, some of which use the stack; its package; and that its types
+// match proto/openapi.yaml.
 import assert from 'node:assert/strict';
 import {
   cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync,
@@ -50,7 +50,7 @@ describe('typescript', { concurrency: 2 }, () => {
   });
 });
 
-// What the compiler says when the client's types are compared with those made of a description.
+// The compiler's errors when the client's types are compared with those generated from a description.
 async function differences(description) {
   const where = mkdtempSync(join(folder, 'drift-'));
   symlinkSync(client, join(where, 'client'));

@@ -1,5 +1,5 @@
-// Every answer that the integration tests saw is as proto/openapi.yaml describes it. They wrote
-// them to the file that HTTP_JOURNAL names.
+// Every answer that the integration tests received is as proto/openapi.yaml describes it. They wrote
+// the answers to the file that HTTP_JOURNAL names.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
@@ -12,7 +12,7 @@ const { BASE_URL, FULL_KEY, HTTP_JOURNAL } = process.env;
 
 const sum = (counts) => [...counts.values()].reduce((a, b) => a + b, 0);
 
-// Reads the journal once: how many exchanges of which kind, and what was wrong with them.
+// Reads the journal once: counts exchanges by kind and collects their faults.
 async function review() {
   const counts = new Map();
   const faults = [];
@@ -39,7 +39,7 @@ test(title, { skip: !HTTP_JOURNAL }, async (t) => {
 
 // -- the check itself ----------------------------------------------------------------------------
 
-// One good answer of every operation.
+// One valid answer of every operation.
 async function answers() {
   const wire = recorder();
   const user = `check-${randomUUID()}`;
@@ -68,14 +68,14 @@ async function answers() {
   return wire.exchanges;
 }
 
-// Every object in a body, with its place. What is in custom_attributes is up to the caller.
+// Every object in a body, with its place, except in custom_attributes, whose contents are the client's.
 function* objects(value, place = '') {
   if (value === null || typeof value !== 'object' || place.endsWith('.custom_attributes')) return;
   if (!Array.isArray(value)) yield { object: value, place };
   for (const [key, child] of Object.entries(value)) yield* objects(child, `${place}.${key}`);
 }
 
-// Calls with every body that lacks one member, then with every one that has one more.
+// Calls `see` with each body that lacks one member, and with each that has one more.
 function mutations(exchange, see) {
   const whole = JSON.parse(exchange.body);
   for (const { object, place } of objects(whole)) {
@@ -103,7 +103,7 @@ test('the check sees an answer of every operation', () => {
 });
 
 test('the check fails when a field is gone or new', () => {
-  // These may be absent: the last page has no `next`, not every error a `field`.
+  // May be absent: the last page has no `next`.
   const optional = ['without .pages.next'];
   let count = 0;
   for (const exchange of good)

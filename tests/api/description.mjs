@@ -1,4 +1,4 @@
-// Reads proto/openapi.yaml and says what in an answer is not as described there.
+// Reads proto/openapi.yaml and finds what differs from it in an answer.
 import { readFileSync } from 'node:fs';
 import Ajv2020 from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
@@ -11,7 +11,7 @@ export const description = strict(published);
 
 const base = '/api/v1';
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace'];
-/* HTTP's own; the description speaks of the others. */
+/* Headers of HTTP itself; the description has the others. */
 const unspoken = ['connection', 'content-length', 'content-type', 'date', 'transfer-encoding'];
 
 export const ajv = new Ajv2020({ strictTypes: false, strictRequired: false, allErrors: true });
@@ -22,7 +22,7 @@ export function deref(node) {
   return deref(node.$ref.slice(2).split('/').reduce((at, key) => at[key], description));
 }
 
-// OpenAPI's place for schemas is none of JSON Schema's: they move to one that is.
+// JSON Schema does not know OpenAPI's place for schemas: moves them to $defs.
 export function relocate(schema, to = 'api') {
   const move = (key, at) =>
     key === '$ref'
@@ -34,7 +34,7 @@ export function relocate(schema, to = 'api') {
 ajv.addSchema({ $id: 'api', $defs: relocate(description.components.schemas) });
 
 const compiled = new Map();
-// What is wrong with a value: texts, none when all is well.
+// The faults of a value as texts; none if it fits the schema.
 export function faults(schema, value) {
   if (!compiled.has(schema)) compiled.set(schema, ajv.compile(relocate(schema)));
   const validate = compiled.get(schema);
@@ -44,7 +44,7 @@ export function faults(schema, value) {
   );
 }
 
-// Every operation: { path, method, operation, matches }. A path without parameters goes first.
+// Every operation: { path, method, operation, matches }. Paths without parameters come first.
 export const operations = Object.entries(description.paths)
   .sort(([a], [b]) => a.includes('{') - b.includes('{'))
   .flatMap(([path, item]) => {
@@ -109,7 +109,7 @@ function responseFaults(described, answer) {
   return [...headerFaults(described.headers, answer.headers), ...bodyFaults(described, answer)];
 }
 
-// What the schema refuses must not have been accepted.
+// A request that the schema refuses must not have been accepted.
 function requestFaults(operation, answer) {
   const body = operation.requestBody;
   if (body === undefined || answer.status >= 300 || answer.sent === undefined) return [];
@@ -117,8 +117,8 @@ function requestFaults(operation, answer) {
   return found.map((f) => `was accepted with a request against the description: ${f}`);
 }
 
-// An answer is { method, target, status, headers: [[name in lower case, value]], body, sent? }.
-// Returns what is wrong with it: texts, none when all is well.
+// The faults of an answer, { method, target, status, headers: [[name in lower case, value]], body, sent? },
+// as texts; none if it is as described.
 export function check(answer) {
   const found = find(answer.method, answer.target);
   const responses = found?.operation.responses ?? description['x-other-requests'].responses;
@@ -131,14 +131,14 @@ export function check(answer) {
   ];
 }
 
-// All responses described for a status, wherever.
+// All responses described for a status, in any operation.
 export function responsesOf(status) {
   const places = [...operations.map((o) => o.operation), description['x-other-requests']];
   const found = places.map((place) => place.responses[status]).filter(Boolean);
   return [...new Set(found.map(deref))];
 }
 
-// The same for an answer to a request that is not known: any description of its status will do.
+// The same for an answer to an unknown request: it must fit any one description of its status.
 export function checkAny(answer) {
   const described = responsesOf(answer.status);
   if (described.length === 0) return [`status ${answer.status} is not described anywhere`];

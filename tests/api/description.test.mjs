@@ -1,5 +1,5 @@
-// The description by itself is sound. Whether it says what the tables in proto say is
-// tools/check-contract's to find.
+// The description by itself is sound. tools/check-contract checks that it agrees with the tables in
+// proto.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -50,7 +50,7 @@ test('every example is as its schema says', () => {
   assert.ok(count > 20);
 });
 
-// The schemas that a node refers to, by their names, and those that they refer to.
+// The names of the schemas that a node refers to, directly or through others.
 function reachable(node, names = new Set()) {
   const text = JSON.stringify(node);
   for (const [, name] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g))
@@ -73,7 +73,7 @@ test('every object of an answer is open, and every one of a request is closed', 
   assert.deepEqual(asked.filter(([, is]) => is), []);
 });
 
-// Every schema that describes members twice: beside themselves, in one of several alternatives.
+// Every schema that describes members itself and also in an alternative.
 function* twice(node, where = '#') {
   if (node === null || typeof node !== 'object') return;
   const beside = [node.allOf, node.oneOf, node.anyOf].flat().filter(Boolean);

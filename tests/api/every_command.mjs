@@ -1,5 +1,5 @@
-// Sends every command once, so that every subject of the
-// bus is used: by the API, convctl, the dashboard and an external system.
+// Sends every command once, so that every subject of the bus is used: by the API, convctl, the dashboard and an
+// external system.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
@@ -11,7 +11,7 @@ import { place } from './bus.mjs';
 const { BASE_URL, DASHBOARD_URL, BIN_DIR, NATS_URL } = process.env;
 const run = promisify(execFile);
 
-// -- who asks --------------------------------------------------------------------------------------
+// -- senders ---------------------------------------------------------------------------------------
 
 async function convctl(...args) {
   const { stdout } = await run(`${BIN_DIR}/convctl`, args);
@@ -25,7 +25,7 @@ async function api(key, method, path, body) {
   return answer.json();
 }
 
-// A command that convctl sends with others in between, as itself.
+// Sends a single command as convctl's bus user; convctl itself sends it only among others.
 async function command(subject, organization, body = '') {
   const bus = await connect({ ...place(NATS_URL), inboxPrefix: '_INBOX.operator' });
   const headers = natsHeaders();
@@ -37,7 +37,7 @@ async function command(subject, organization, body = '') {
   await bus.close();
 }
 
-// A user's browser: { data(method, path, body) } that gives the answer's JSON, or its text.
+// A user's browser: { data(method, path, body) }, which returns the answer's JSON, or its text.
 function browser() {
   let cookie = '';
   const data = async (method, path, body) => {
@@ -59,9 +59,9 @@ function browser() {
   return { data };
 }
 
-// -- what is asked ---------------------------------------------------------------------------------
+// -- commands --------------------------------------------------------------------------------------
 
-// An organization with a key, and what operators do with those.
+// Makes an organization with a key, and runs the operators' commands on them.
 async function administer() {
   const { id: org } = await ctl('org', 'create', '--name', 'Round', '--plan', 'growth');
   await ctl('org', 'get', org);
@@ -92,7 +92,7 @@ async function converse({ org, token }) {
   await api(token, 'GET', `/conversations/${id}`);
   await api(token, 'PUT', `/conversations/${id}`, { custom_attributes: { seats: 5 } });
   await api(token, 'PUT', `/conversations/${id}`, { custom_attributes: 1 }); // refused
-  await api(token, 'PUT', `/conversations/${id}`, { '': 1 }); // and a field without a name too
+  await api(token, 'PUT', `/conversations/${id}`, { '': 1 }); // also refused: a field without a name
   const query = { field: 'contact.external_id', operator: '=', value: 'user-7' };
   await api(token, 'POST', '/conversations/search', { query });
   await api(token, 'GET', '/audit?per_page=2');
@@ -103,7 +103,7 @@ async function converse({ org, token }) {
   return { id, contact: contact.id, other: other.id };
 }
 
-// Only what has left the queue can be sent again.
+// Only a delivery that has left the queue can be resent.
 async function finishedDelivery(org, endpoint) {
   for (;;) {
     const deliveries = await ctl('webhook', 'deliveries', '--org', org, endpoint);
@@ -114,7 +114,7 @@ async function finishedDelivery(org, endpoint) {
 }
 
 async function hook({ org }) {
-  const url = 'https://127.0.0.1:1024/'; // where nothing listens
+  const url = 'https://127.0.0.1:1024/'; // nothing listens there
   const events = ['ticket.created', 'ai.handoff'].flatMap((event) => ['--event', event]);
   const { id } = await ctl('webhook', 'create', '--org', org, '--url', url, ...events);
   await ctl('webhook', 'set', '--org', org, id, '--enabled', 'true', '--retries', 'standard');
@@ -163,7 +163,7 @@ async function manageMembers(data) {
 async function audit({ org }) {
   const verify = (...head) => ctl('audit', 'verify', '--org', org, ...head);
   let head = null;
-  while (head === null) ({ head } = await verify()); // there is none before the first seal
+  while (head === null) ({ head } = await verify()); // there is no head before the first seal
   await verify('--head-number', String(head.number), '--head-hash', head.block_hash);
   await verify('--head-number', '1000000', '--head-hash', head.block_hash);
   await convctl('audit', 'export', '--org', org);

@@ -1,4 +1,4 @@
-// Clients that the usual generators make of proto/openapi.yaml compile under strict TypeScript and work.
+// Clients that common generators make from proto/openapi.yaml compile under strict TypeScript and work.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

@@ -1,5 +1,5 @@
-// The two usual linters of OpenAPI, each with the rules that it has without a configuration. A linter
-// is given a file of the tree and says what it finds, as texts. They take long to load, hence here.
+// The two common OpenAPI linters, each with its default rules. A linter takes a file of the tree and
+// returns its findings as texts. The linters load slowly, so they are imported only when used.
 import { readFileSync } from 'node:fs';
 import { root } from './description.mjs';
 

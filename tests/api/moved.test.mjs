@@ -1,6 +1,6 @@
-// What clients and receivers see while their organization is moved between two cells, to and fro: the same. Other
-// tests of the API are run through a proxy that asks again after a 503, as docs/api.md wants it of clients. MOVED
-// names their files, which use the organization of the environment.
+// Clients and receivers see no difference while their organization moves back and forth between two cells. Other
+// tests of the API run through a proxy that retries after a 503, as docs/api.md requires of clients. MOVED names
+// their files, which use the organization of the environment.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,7 +10,7 @@ import { BASE_URL, ctl } from '../browser/stack.mjs';
 
 const { MOVED, ORG_ID } = process.env;
 const MOVES = 6; // at least
-const ASKED_AGAIN = 3; // times at most: closed for 2 s at most, and Retry-After says 1
+const ASKED_AGAIN = 3; // at most: a move closes for at most 2 s, and Retry-After is 1
 
 // -- the proxy -------------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ async function ask({ method, url, headers }, body) {
   return { status: answer.statusCode, headers: answer.headers, body: Buffer.concat(await answer.toArray()) };
 }
 
-// `seen` counts what was asked again, and the most that one request was.
+// `seen` counts all retries, and the most for one request.
 async function patientProxy(seen) {
   const server = createServer(async (request, response) => {
     const body = Buffer.concat(await request.toArray());
@@ -45,7 +45,7 @@ async function patientProxy(seen) {
 
 const CELLS = ['cell2', 'main'];
 
-// To and fro until `isOver`, and MOVES times at least; returns how often.
+// Moves back and forth until `isOver`, at least MOVES times; returns the number of moves.
 async function moveAround(isOver) {
   let moves = 0;
   for (; !isOver() || moves < MOVES; moves++) {
@@ -55,14 +55,14 @@ async function moveAround(isOver) {
   return moves;
 }
 
-// -- the tests that are run beside -----------------------------------------------------------------
+// -- the tests that run during the moves -----------------------------------------------------------
 
-// A test runner below ours must not take itself for a part of it.
+// A nested test runner must not consider itself part of ours.
 function runTests(url, signal) {
   const { NODE_TEST_CONTEXT, ...environment } = process.env;
   const runner = spawn('node', ['--test', '--test-concurrency=2', '--test-reporter=tap', ...MOVED.split(' ')],
     { env: { ...environment, BASE_URL: url }, stdio: ['ignore', 'pipe', 'inherit'], signal });
-  runner.on('error', () => {}); // it was ended by the signal
+  runner.on('error', () => {}); // aborted by the signal
   const said = runner.stdout.toArray();
   return once(runner, 'close').then(async ([status]) => ({ status, output: Buffer.concat(await said).toString() }));
 }

@@ -1,5 +1,5 @@
-// Random sequences of operations, by several clients at once, against a model of the contract. One that fails
-// is made as short as it gets and printed. TEST_LONG=1 runs 3,000 sequences.
+// Random sequences of operations, by several clients at once, against a model of the contract. A failing
+// sequence is shrunk and printed. TEST_LONG=1 runs 3,000 sequences.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, request as forward } from 'node:http';
@@ -13,11 +13,11 @@ import { run, shrink } from './random/run.mjs';
 
 const SEQUENCES = isLong ? 3000 : 80;
 const STEPS = 30;
-const AT_ONCE = 4; // sequences side by side, each in two organizations of its own
-const MINIMAL = 4; // steps: a fault of one rule takes three; shrinking may end at one more
-// Sequences in which a fault is looked for: the rarest shows in one of 36, measured.
+const AT_ONCE = 4; // sequences in parallel, each with two organizations of its own
+const MINIMAL = 4; // steps: a fault of one rule needs three; shrinking may end with one more
+// Sequences that are searched for a fault: the rarest fault appears in one of 36, measured.
 const LOOKED_AT = 1000;
-const FAULTS = isLong ? Infinity : 4; // of each kind that the test is tried with
+const FAULTS = isLong ? Infinity : 4; // of each kind, to test the test itself
 
 const api = connections(BASE_URL, AT_ONCE * 4);
 after(() => api.close());
@@ -32,15 +32,15 @@ async function newOrganization() {
 
 const print = (steps) => steps.map((step, i) => `  ${i + 1}. ${JSON.stringify(step)}`).join('\n');
 
-// The fault of a sequence that has failed: one that depends on who comes first may take some runs.
+// The fault of a sequence that has failed. A race may need several runs to fail again.
 async function faultOf(steps, fails) {
   let fault;
   for (let i = 0; i < 20 && fault === undefined; i++) fault = await fails(steps);
   return fault;
 }
 
-// The first sequence that fails, shrunk: { steps, fault }; undefined: none of `n` does. Without races, which end
-// otherwise each time: how short it gets is not a matter of chance.
+// The first sequence that fails, shrunk: { steps, fault }; undefined: none of `n` fails. Leaves out races, whose
+// results vary, so that the shortest sequence does not depend on chance.
 async function search(model, n, organizations, ask = api.ask) {
   const fails = (steps) => run(model, steps, organizations, ask);
   for (let i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ test(`${SEQUENCES} random sequences are answered as the model says`, async (t) =
 // -- the test itself -------------------------------------------------------------------------------
 
 const contract = Model.prototype;
-// The contract with one rule told wrong.
+// The contract with one wrong rule.
 const WRONG = {
   'a read key may write': { mayWrite: () => true },
   'a replay is 201': { replay: () => ({ status: 201, isReplay: true }) },
@@ -105,7 +105,7 @@ const WRONG = {
   'what is denied is rejected': { outcomeOf: (status) => (status < 300 ? 'allowed' : 'rejected') },
 };
 
-// A service that gives one answer wrong.
+// A service with one kind of wrong answer.
 const MUTATED = {
   'a conversation lacks an attribute': (json) => { delete json.custom_attributes?.a; },
   'a page has one twice': ({ conversations: all }) => { if (all?.length > 1) all[1] = all[0]; },

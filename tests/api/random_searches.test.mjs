@@ -1,5 +1,5 @@
-// Random searches against a naive evaluator: it says of each whether it is right, what it finds, in which
-// order and how many. TEST_LONG=1 asks 100,000 of them.
+// Random searches against a naive evaluator, which determines for each whether it is valid, and what it finds, in
+// which order and how many. TEST_LONG=1 runs 100,000 of them.
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -21,21 +21,21 @@ after(() => api.close());
 const say = (what) => `${what}\nagain: ${again('tests/api/random_searches')}`;
 
 async function newOrganization() {
-  const { org } = await organization({ cell: 'main' }); // whose database gets rows behind the service's back
+  const { org } = await organization({ cell: 'main' }); // rows are written directly to this cell's database
   await ctl('org', 'set', org, '--rate-limit', '1000000');
   return { id: org, keys: await Promise.all(['full', 'read'].map((scope) => key(org, scope))) };
 }
 
 // -- one query -------------------------------------------------------------------------------------
 
-// What is known of the conversations: their JSON as clients see it, made once.
+// The conversations' JSON as clients see it, computed once.
 const known = new Map();
 const isShown = (given, one) => {
   if (!known.has(one.id)) known.set(one.id, shown(one));
   return isDeepStrictEqual(given, known.get(one.id));
 };
 
-// What is wrong with a page that shows `expected` from `at` on.
+// The fault of a page that should show `expected` from `at` on.
 function pageFault({ status, json }, { expected, at, perPage, page }) {
   if (status !== 200) return `status ${status}: ${JSON.stringify(json)}`;
   const part = expected.slice(at, at + perPage);
@@ -56,7 +56,7 @@ function pageFault({ status, json }, { expected, at, perPage, page }) {
 const withCursor = (body, starting_after, per_page) =>
   ({ ...body, pagination: { ...body.pagination, ...(per_page === undefined ? {} : { per_page }), starting_after } });
 
-// Another search that the cursor is not for.
+// Searches other than the one that the cursor belongs to.
 const others = [
   (body, perPage) => ({ body: withCursor(body, undefined, perPage === 100 ? 99 : perPage + 1) }),
   (body) => ({ body: { ...body, query: { operator: 'AND', value: [...[body.query.field ? body.query : body.query.value]
@@ -133,7 +133,7 @@ describe('random searches', () => {
     assert.ok(counts.found > QUERIES / 3 && counts.wrong > QUERIES / 20, say(JSON.stringify(counts)));
   });
 
-  // What looks at pages fails when something is not as it must be.
+  // The check of pages finds a wrong page.
   test('another answer is seen', async () => {
     const lies = [
       (json) => { json.total_count++; }, (json) => { json.conversations.pop(); },
@@ -161,7 +161,7 @@ describe('random searches', () => {
 
 // -- while others write ----------------------------------------------------------------------------
 
-// What stays as it is must be in each walk once; what comes, changes or goes may be there, once.
+// Unchanged conversations must be in each walk exactly once; created, changed or deleted ones at most once.
 class Writers {
   constructor(draw, { keys: [key] }) {
     Object.assign(this, { draw, key, steady: new Set(), wavering: [], n: 0, writes: 0, isOver: false });
@@ -197,7 +197,7 @@ class Writers {
     }
   }
 
-  // All ids of one walk, in its order.
+  // All ids of one walk, in order.
   async walk() {
     const query = {
       operator: 'AND', value: [{ field: 'contact.external_id', operator: '=', value: this.user },
@@ -235,7 +235,7 @@ test(`${WALKS} walks under writes lose nothing and see nothing twice`, async (t)
       const steady = [...writers.steady];
       const ids = await writers.walk();
       assert.equal(walkedFault(ids, steady), undefined, say(`walk ${i}: ${walkedFault(ids, steady)}`));
-      // One more that stays: later walks must have it too.
+      // Another unchanged one, which later walks must include.
       if (i % 10 === 0) writers.steady.add(await writers.create('steady'));
     })]);
   } finally {

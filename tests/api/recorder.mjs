@@ -1,7 +1,7 @@
 // Exchanges with the service, in the form that description.mjs checks.
 import { check } from './description.mjs';
 
-// A `fetch` that keeps what passes: { fetch, exchanges, last() }.
+// A `fetch` that records exchanges: { fetch, exchanges, last() }.
 export function recorder() {
   const exchanges = [];
   async function recording(url, init) {
@@ -25,7 +25,7 @@ export function recorder() {
   return { fetch: recording, exchanges, last: () => exchanges.at(-1) };
 }
 
-// One line of the journal that the integration tests write (tests/support/journal.h).
+// The exchange in one line of the journal that integration tests write (tests/support/journal.h).
 export function journalled(line) {
   const { method, target, sent, head, body } = JSON.parse(line);
   const [first, ...rest] = head.split('\r\n').filter(Boolean);

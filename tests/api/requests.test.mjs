@@ -1,5 +1,5 @@
-// What the description lets through the service takes, what it refuses the service refuses, and the
-// service says of it what the examples say.
+// The service accepts the requests that the description allows and refuses the others, with the errors of
+// the examples.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -16,7 +16,7 @@ async function send(method, path, body) {
   return wire.last();
 }
 
-// The service's word, and the description's, on the same body.
+// Expects the service and the description to agree on the same body.
 async function bothSay(isGood, method, path, body) {
   const { operation } = find(method, `/api/v1${path}`);
   const { schema } = operation.requestBody.content['application/json'];
@@ -123,7 +123,7 @@ const uuid = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const said = ({ code, message, field }) =>
   JSON.stringify([code, message.replaceAll(uuid, 'UUID').replace(/column \d+/, 'column N'), field]);
 
-// All that goes wrong with a request here and has an example.
+// Every error in a request that can be caused here and has an example.
 async function mistakes() {
   const id = randomUUID();
   const email = `${id}@example.com`;
@@ -164,7 +164,7 @@ test('what the examples quote is what the service says', async () => {
   const heard = new Set(
     wire.exchanges.flatMap(({ body }) => JSON.parse(body).errors ?? []).map(said),
   );
-  // They take a connection of another kind, a window that is used up, or a service that fails.
+  // The others need another kind of connection, an exhausted window, or a failing service.
   const others = /Host header|"rate_limit|"server_error|"service_unavailable|supported expectation/;
   for (const { where, value } of examples())
     for (const text of (value.errors ?? []).map(said))

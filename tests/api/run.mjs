@@ -1,9 +1,9 @@
-// Runs a program to its end; when it fails, the test does, with what the program said.
+// Runs a program to its end; if it fails, the test fails with the program's output.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-// A test runner below ours must not take itself for a part of it.
+// A nested test runner must not consider itself part of ours.
 const { NODE_TEST_CONTEXT, ...inherited } = process.env;
 
 export function run(program, args, { cwd, env } = {}) {

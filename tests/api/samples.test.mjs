@@ -1,4 +1,4 @@
-// The samples of docs/samples do what they say, and docs/api.md shows nothing else.
+// The samples of docs/samples work as described, and docs/api.md shows only those.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -16,12 +16,12 @@ const commands = { 'curl.sh': 'bash', 'node.mjs': process.execPath, 'python.py':
 
 const read = (name) => readFileSync(new URL(name, samples), 'utf8');
 
-// The second words of the lines that begin with a word.
+// The second words of lines whose first word is `first`.
 const words = (out, first) =>
   out.split('\n').filter((l) => l.startsWith(`${first} `)).map((l) => l.split(' ')[1]);
 
-// In front of the service: the first attempt gets 503 and a date to wait for, the third no answer, all
-// others go through.
+// A proxy for the service: the first attempt gets 503 and a date in Retry-After, the third no answer; all
+// others are forwarded.
 async function stumbling(use) {
   let attempts = 0, date, second;
   const server = createServer((from, to) => {
@@ -53,7 +53,7 @@ async function stumbling(use) {
   }
 }
 
-// Side by side, as they mostly wait before they try again.
+// In parallel, as they mostly wait for their next retry.
 describe('samples', { concurrency: SIDE_BY_SIDE }, () => {
   for (const name of Object.values(programs)) {
     const sample = (customer, env = process.env) =>

@@ -1,6 +1,6 @@
-// The official Node SDK of the messaging API whose shape ours follows works as it comes from the
-// registry: only `baseUrl` and `token` are ours. Its calls pass a request's members on as they
-// are, so what the contract wants beyond its types (external_id, from.external_id) goes through.
+// The official Node SDK of the messaging API whose shape ours follows works unchanged from the registry,
+// with our `baseUrl` and `token`. Its calls forward all members of a request, including those that its types
+// do not have but the contract requires (external_id, from.external_id).
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
@@ -10,7 +10,7 @@ import { recorder } from './recorder.mjs';
 const { BASE_URL, FULL_KEY, READ_KEY } = process.env;
 const wire = recorder();
 
-// `fetch` is an option of the SDK; ours is the same with a look at what passes.
+// `fetch` is an option of the SDK; ours also records the exchanges.
 const client = (token = FULL_KEY) =>
   new IntercomClient({ baseUrl: BASE_URL, token, fetch: wire.fetch, maxRetries: 0 });
 
@@ -125,7 +125,7 @@ test('raises its own errors for ours', async () => {
 });
 
 test('is told in the unit that it expects when the window ends', async () => {
-  // Without Retry-After it waits until X-RateLimit-Reset, which it takes for Unix seconds.
+  // Without Retry-After the SDK waits until X-RateLimit-Reset, which it reads as Unix seconds.
   const asked = Date.now() / 1000;
   await create(customer(), 1);
   const told = Date.now() / 1000, reset = Number(wire.last().header('x-ratelimit-reset'));

@@ -1,8 +1,9 @@
-// proto/openapi.yaml is open, as version 1 only grows: clients must not refuse what they do not know.
-// The tests are stricter. Here an answer with a member that is not described is wrong, and so is one
-// whose members contradict one another, which the file says in words.
+// proto/openapi.yaml is open, since version 1 only grows: clients must not refuse unknown members. The
+// tests are stricter: an answer with an undescribed member is wrong, and so is one whose members
+// contradict each other, for which the file has rules only in words.
 
-// How the members of a conversation go together. Generators of clients would make types of conditions.
+// How the members of a conversation depend on each other. In the file, client generators would turn these
+// conditions into types.
 const conversation = [
   {
     if: { properties: { status: { enum: ['active', 'waiting', 'human_takeover'] } } },
@@ -34,14 +35,14 @@ const conversation = [
 export const isOpen = (node) =>
   node.type === 'object' && node.properties !== undefined && node.additionalProperties === undefined;
 
-// Every schema of an object below a node, itself included: { where, node }.
+// Every object schema at or below a node: { where, node }.
 export function* objects(node, where = '#') {
   if (node === null || typeof node !== 'object') return;
   if (node.type === 'object' && node.properties !== undefined) yield { where, node };
   for (const [key, child] of Object.entries(node)) yield* objects(child, `${where}/${key}`);
 }
 
-// A copy of the description in which every object is closed and the conditions stand.
+// A copy of the description with closed objects and these conditions.
 export function strict(description) {
   const copy = structuredClone(description);
   const { schemas } = copy.components;

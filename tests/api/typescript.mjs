@@ -1,4 +1,4 @@
-// Compiles TypeScript under strict rules, within this process: what many programs share is read once.
+// Compiles TypeScript under strict rules, within this process, so that files shared by programs are read once.
 import { dirname, join } from 'node:path';
 import ts from 'typescript';
 
@@ -12,8 +12,8 @@ const strict = {
 };
 const sources = new Map();
 
-// What the compiler says of a file, as lines; none when all is well. What it makes goes to `out` beside it,
-// unless `options` say otherwise.
+// The compiler's errors for a file, as lines; none if it is correct. Output goes to `out` beside the file, unless
+// `options` name another folder.
 export function compile(file, options = {}) {
   const all = { ...strict, outDir: join(dirname(file), 'out'), ...options };
   const host = ts.createCompilerHost(all);

@@ -1,4 +1,4 @@
-// What receivers get is what a stock verifier and our samples accept, and nothing else is.
+// A standard verifier and our samples accept the deliveries that receivers get, and nothing else.
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -29,7 +29,7 @@ const commands = {
   Python: ['python3', join(samples, 'verify.py')],
 };
 
-// The sample's verdict; every argument is one of the receiver's.
+// Whether the sample accepts a delivery; every argument is one that a receiver has.
 const accepts = async (language, secret, timestamp, signature, body) => {
   const [program, ...first] = commands[language];
   const process = run(program, [...first, secret, timestamp, signature]);
@@ -48,7 +48,7 @@ const tls = () => ({
   key: readFileSync(join(WEBHOOK_CERTIFICATES, 'server.key')),
 });
 
-// One real delivery to a server that `make` makes: headers, the body's bytes, the HTTP version.
+// One real delivery to a server that `make` creates: headers, the body's bytes, the HTTP version.
 const delivery = async (make = (take) => createServer(tls(), take)) => {
   let server;
   const arrived = new Promise((resolve) => {

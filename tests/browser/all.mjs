@@ -1,4 +1,4 @@
-// Every suite. Those that take longest begin first.
+// All suites. The longest begin first.
 import './webhooks.test.mjs';
 import './attacks.test.mjs';
 import './every_page.test.mjs';

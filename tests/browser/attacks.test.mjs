@@ -15,7 +15,7 @@ suite('what others wrote');
 
 const MARKUP = '"\'><img src=x onerror=alert(1)><script>alert(2)</script><svg onload=alert(3)>';
 
-// Whatever is stored, a page has no element that the dashboard did not make, and the text is text.
+// Elements that the dashboard did not make. There must be none, whatever is stored: text stays text.
 const strangers = (page) => page.evaluate(() => [...document.querySelectorAll('*')].filter((one) =>
   ['IMG', 'IFRAME', 'OBJECT', 'EMBED', 'BASE'].includes(one.tagName) ||
   (one.tagName === 'SCRIPT' && !one.src.startsWith(`${location.origin}/assets/`)) ||
@@ -28,7 +28,7 @@ async function isOnlyText(page, text = MARKUP) {
   assert.ok(shown.join().includes(text), 'it is shown as text');
 }
 
-// An organization of which everything is named so.
+// An organization in which every name is MARKUP.
 let signedIn, hook, conversation, talk;
 before(async () => {
   const who = await organization({ name: MARKUP });
@@ -115,7 +115,7 @@ test('what an address says becomes no markup', async () => {
     `/audit?starting_after=${text}`, `/overview#${text}`, `/sign-in?next=${text}`,
     `/invitation#${text}`]) {
     await page.goto(path);
-    await seen(page.locator('h1, pre')); // what is no page may be answered with plain text
+    await seen(page.locator('h1, pre')); // unknown paths may be answered with plain text
     assert.deepEqual(await strangers(page), [], path);
   }
 });
@@ -137,7 +137,7 @@ test('signing in never leads to another site, whatever ?next= says', async () =>
   }
 });
 
-// A page of another site; what it asks of the dashboard is not the dashboard's doing.
+// Opens a page of another site, which may send requests to the dashboard.
 async function elsewhere(page, markup) {
   const server = createServer((_, response) =>
     response.writeHead(200, { 'Content-Type': 'text/html' }).end(markup));
@@ -199,14 +199,14 @@ test('a script of another site reads nothing and changes nothing', async () => {
 
 suite('secrets');
 
-// Everywhere a page could keep it.
+// All places where a page could keep the secret.
 const keeps = (page, secret) => page.evaluate((wanted) => [
   document.documentElement.outerHTML, location.href, document.title, JSON.stringify(history.state),
   JSON.stringify(localStorage), JSON.stringify(sessionStorage),
   ...[...document.querySelectorAll('input, textarea')].map((one) => one.value),
 ].some((text) => text?.includes(wanted)), secret);
 
-// Makes it, and leaves the dialog open that shows it.
+// Each creates a secret and leaves the dialog that shows it open.
 const secrets = {
   'an API key': async (page) => {
     await page.goto('/keys');
@@ -284,7 +284,7 @@ test('after signing out, no page that was seen shows anything', async () => {
   const other = await page.context().newPage();
   await other.goto('/keys');
   await seen(row(other, 'hidden key'));
-  await page.goto('about:blank'); // the browser may keep the whole page that is left
+  await page.goto('about:blank'); // the browser may keep the whole previous page
   await button(other, 'Sign out').click();
   await at(other, '/sign-in');
   for (let i = 0; i < 4; i++) {

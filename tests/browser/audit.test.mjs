@@ -1,4 +1,4 @@
-// Both audit logs: what keys asked, and what people changed.
+// Both logs: requests with keys, and changes by users.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import {
@@ -26,7 +26,7 @@ before(async () => {
 const exported = async () =>
   (await convctl('audit', 'export', '--org', who.org)).trim().split('\n').filter(Boolean);
 
-// A change is in the log a moment after it was made.
+// A change appears in the log a moment after it is made.
 const latest = async (page) =>
   (await (await page.request.get('/data/changes?per_page=1')).json()).changes[0].change;
 

@@ -1,12 +1,12 @@
-// A browser, and signed-in users. Whatever a test is about, no page may break, open a dialog of the
-// browser's, hurt the content security policy or ask another server for anything.
+// A browser, and signed-in users. In every test, no page may throw an error, open a browser dialog,
+// violate the content security policy or send a request to another server.
 import assert from 'node:assert/strict';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 import { DASHBOARD_URL, limitScale } from './stack.mjs';
 import { scene } from './suites.mjs';
 
-// Chromium without the windows around its pages: they are not seen, and are half of the work.
+// Chromium without window frames, which nobody sees and which take half of the CPU time.
 export const EXECUTABLE = process.env.CHROMIUM || '/usr/bin/chromium-headless-shell';
 export const ARGUMENTS = [
   '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-sync',
@@ -33,7 +33,7 @@ function watch(page, trouble) {
   });
 }
 
-// -- windows: a separate context each, with a page ------------------------------------------------
+// -- windows: each has a separate context with a page ---------------------------------------------
 
 async function openWindow(options) {
   const context = await browser.newContext({
@@ -48,12 +48,12 @@ async function openWindow(options) {
   return window;
 }
 
-// Windows that tests have left. Half of what a page costs goes into a process that shows it for the
-// first time, so the next test gets one of these.
+// Windows that earlier tests have released. Half of a page's cost is starting a process for it, so the
+// next test reuses one of these.
 const left = [];
 
-// Empties a window: no cookies, nothing stored, no history. Its process stays, for the window stays
-// on a file of the dashboard.
+// Empties a window: no cookies, no storage, no history. The window stays on a file of the dashboard, so
+// its process stays, too.
 async function clear({ context, page, devtools }) {
   await Promise.all(context.pages().filter((one) => one !== page).map((one) => one.close()));
   await page.unrouteAll({ behavior: 'ignoreErrors' });
@@ -73,9 +73,8 @@ async function leave(window, isUsual) {
   else await window.context.close();
 }
 
-// Somebody with a browser of their own: a page, nobody signed in, no cookies but what is in
-// `storageState`. One that is new has nothing of the dashboard; other options too make a window that
-// nobody else has.
+// A page of a visitor who is not signed in, with no cookies except those in `storageState`. With
+// `isNew` or any other option the window is new, with nothing of the dashboard in its cache.
 export async function visitor({ storageState, isNew = false, ...options } = {}) {
   const isUsual = !isNew && Object.keys(options).length === 0;
   const window = (isUsual && left.pop()) || await openWindow(options);
@@ -93,7 +92,7 @@ export async function signIn(page, { email, password }) {
   await button(page, 'Sign in').click();
 }
 
-// A session, as `storageState` of a visitor.
+// A session, in the form of a visitor's `storageState`.
 export async function session({ email, password }, options) {
   const context = await browser.newContext({ baseURL: DASHBOARD_URL, ...options });
   await enter(context, { email, password });
@@ -107,8 +106,7 @@ async function enter({ request }, data) {
   assert.equal(answer.status(), 200, await answer.text());
 }
 
-// A visitor who is signed in, on the page of that path. They have not seen the door: that is what
-// sign-in.test.mjs is about.
+// A signed-in visitor on the page `path`, without the sign-in page, which sign-in.test.mjs tests.
 export async function openAs({ email, password }, path = '/overview', options) {
   const page = await visitor(options);
   await enter(page.context(), { email, password });
@@ -116,15 +114,15 @@ export async function openAs({ email, password }, path = '/overview', options) {
   return page;
 }
 
-// How many the server has counted in the last hour: what a page shows when it is loaded next.
+// The server's count for the last hour, which a page shows when it is next loaded.
 export async function counted(page, what, field) {
   const { points } = await (await page.request.get(`/data/${what}?range=1h`)).json();
   return points.reduce((sum, point) => sum + point[field], 0);
 }
 
-// -- what is on a page ----------------------------------------------------------------------------------
+// -- contents of a page ---------------------------------------------------------------------------------
 
-// Who waited in vain is told what was there instead.
+// On a timeout, adds what the page shows instead to the error.
 async function orTell(page, awaited) {
   try {
     return await awaited;
@@ -135,7 +133,7 @@ async function orTell(page, awaited) {
   }
 }
 
-// A page of this dashboard is there when its address is: nothing is loaded again.
+// A page of the dashboard is reached when the address changes: no new document is loaded.
 export const at = (page, path) => orTell(page, page.waitForURL(
   (url) => url.pathname + url.search === path, { waitUntil: 'commit' }));
 export const button = (where, name) => where.getByRole('button', { name, exact: true });
@@ -148,7 +146,7 @@ export const seen = (locator) => orTell(locator.page(), locator.first().waitFor(
 export const gone = (locator) =>
   orTell(locator.page(), locator.first().waitFor({ state: 'detached' }));
 
-// Presses the button of a dialog, whose name may stand on the page behind it as well.
+// Presses a button in the dialog; the page behind may have a button of the same name.
 export const confirm = (page, name) => button(page.getByRole('dialog'), name).click();
 
 export async function shut(page) {
@@ -156,12 +154,12 @@ export async function shut(page) {
   await gone(page.getByRole('dialog'));
 }
 
-// The value of a term in a list of facts, as it is read.
+// The value of a term in a list of facts.
 export const fact = (where, term) =>
   where.getByRole('term').filter({ hasText: new RegExp(`^${term}$`) }).locator('+ dd');
 
-// What a button copies; it says so for 2 seconds. The clipboard is the whole browser's, so people take
-// turns.
+// The text that a button copies; the button confirms for 2 seconds. The whole browser shares one clipboard,
+// so tests take turns.
 let clipboard = Promise.resolve();
 export function copied(page, label) {
   const text = clipboard.then(async () => {
@@ -172,7 +170,7 @@ export function copied(page, label) {
   return text;
 }
 
-// What a dialog shows this once; then says that it has been stored.
+// Copies the secret that a dialog shows once, and confirms that it is stored.
 export async function takeSecret(page, label) {
   const secret = await copied(page, label);
   await button(page, 'I have stored it').click();
@@ -180,7 +178,7 @@ export async function takeSecret(page, label) {
   return secret;
 }
 
-// What a test has provoked on purpose is no trouble: how often it happened.
+// Removes trouble that the test caused on purpose; returns how often it happened.
 export function provoked(pattern) {
   const { trouble } = scene();
   const mine = trouble.filter((what) => pattern.test(what));

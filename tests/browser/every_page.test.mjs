@@ -1,4 +1,4 @@
-// What every page must do: work with assistive technology, on a phone, and in dark mode.
+// Requirements on every page: it works with assistive technology, on a phone, and in dark mode.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -19,8 +19,8 @@ before(async () => {
   signedInEmpty = await session(await organization());
 });
 
-// A dialog is looked at alone: nobody reaches what is behind it. Of what is right one example a rule
-// is enough.
+// Checks a dialog alone, as the page behind it cannot be reached. Passed rules are reported with one
+// example each.
 async function violations(page, { open }) {
   const { passes, found } = await page.evaluate(async (context) => {
     const results = await window.axe.run(context, { resultTypes: ['violations'] });
@@ -31,12 +31,12 @@ async function violations(page, { open }) {
     (one) => `${one.html} ${one.failureSummary}`).join(' ')}`);
 }
 
-// By how many pixels the page, or a dialog on it, is wider than what is seen of it.
+// How many pixels wider the page, or a dialog on it, is than its visible part.
 const overhang = (page) => page.evaluate(() => Math.max(0,
   ...[document.scrollingElement, ...document.querySelectorAll('dialog')].map(
     (one) => one.scrollWidth - one.clientWidth)));
 
-// Who asks for less motion sees the other theme at once: nothing is on its way to another colour.
+// With reduced motion, the theme changes at once: no colour transition runs.
 async function wear(page, viewport, colorScheme) {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme });
@@ -46,7 +46,7 @@ async function wear(page, viewport, colorScheme) {
 async function look(page, place) {
   await wear(page, WIDE, 'light');
   if (place.open && page.url().endsWith(place.path)) {
-    await show(page, place); // it has just been looked at
+    await show(page, place); // the page has just been checked
   } else {
     await visit(page, place);
     await page.evaluate(axe);

@@ -1,5 +1,5 @@
--- A history for the screenshots: what the keys of :org were used for in the last hour, and how its
--- deliveries went. Numbers of a minute follow from its place in the hour.
+-- A history for the screenshots: the usage of :org's keys in the last hour, and the results of its
+-- deliveries. The numbers of each minute depend on its position in the hour.
 WITH minutes AS (
     SELECT date_part('epoch', now())::bigint / 60 - 60 + i AS minute,
            40 + 24 * sin(i / 9.0) + (i * 37) % 11 AS busy, i

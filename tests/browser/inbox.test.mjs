@@ -1,4 +1,4 @@
-// Conversations: found, taken over, moved, erased, deleted.
+// Conversations: search, take over, change of status, erase, delete.
 import assert from 'node:assert/strict';
 import { at, button, confirm, fact, gone, heading, openAs, row, seen } from './browser.mjs';
 import { converse, call, convctl, ctl, key, organization, receiver, until } from './stack.mjs';
@@ -20,7 +20,7 @@ before(async () => {
   await convctl('conversation', 'append', '--org', who.org, widget.id, '--body', 'Is it a machine?');
 });
 
-// The address changes first, the list when the answer is there.
+// The address changes first, the list when the answer arrives.
 const lists = (page, wanted) => until(async () => {
   const names = await page.getByRole('table').getByRole('link').allTextContents();
   return names.join() === wanted.join();

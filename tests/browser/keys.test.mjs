@@ -1,4 +1,4 @@
-// API keys: made in the page, used by a server, ended in the page.
+// API keys: created in the page, used by a server, revoked in the page.
 import assert from 'node:assert/strict';
 import {
   button, confirm, copied, dialog, gone, openAs, row, seen, shut, takeSecret,
@@ -16,7 +16,7 @@ async function createKey(page, name, scope = 'Read-only') {
   await seen(dialog(page, 'Key created'));
 }
 
-// The command that the dialog shows, run by a shell: the status that curl saw.
+// Runs the command that the dialog shows in a shell; returns the status that curl got.
 async function pasteCommand(page, token) {
   const shown = await page.getByRole('dialog').getByRole('group', { name: 'Try it' }).textContent();
   const { stdout } = await run('bash', ['-c', `${shown.replace('YOUR_API_KEY', token)} \

@@ -1,4 +1,4 @@
-// Lists: what they say when there is nothing, filters, pages, and all of it by the keyboard.
+// Lists: empty states, filters and pages, all of it by keyboard.
 import assert from 'node:assert/strict';
 import { at, button, confirm, dialog, heading, openAs, seen, shut } from './browser.mjs';
 import { converse, ctl, key, organization, receiver, sql, until, user } from './stack.mjs';
@@ -14,7 +14,7 @@ before(async () => {
   await sql('keys.sql', { org: who.org, n: KEYS });
 });
 
-// Rows of the table with that caption, without its head.
+// The rows of the table with this caption, without its head.
 const rows = (page, caption) =>
   page.getByRole('table', { name: caption }).locator('tbody tr:visible');
 
@@ -44,7 +44,7 @@ test('a list is filtered and turned by the keyboard alone', async () => {
   await seen(page.getByText(`11 of ${KEYS} active keys`));
   await page.keyboard.type('7');
   await counts(page, caption, 1);
-  await page.keyboard.type(' np?'); // no shortcuts: they are typed
+  await page.keyboard.type(' np?'); // typed text, not shortcuts
   await seen(heading(page, 'Nothing matches'));
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -152,7 +152,7 @@ test('deliveries are filtered on their page, changes by the server', async () =>
   await seen(heading(page, 'Nothing matches'));
 });
 
-// -- nothing yet: each list says what to do next -----------------------------------------------------
+// -- empty lists: each shows what to do next ---------------------------------------------------------
 
 const EMPTY = [
   ['/keys', 'No active key yet', 'Create key', 'Ask an admin or owner to create one.'],

@@ -1,4 +1,4 @@
-// Who looks after an organization, and what each may do.
+// Members of an organization, and what each role may do.
 import assert from 'node:assert/strict';
 import {
   at, button, confirm, fact, gone, heading, nav, openAs, row, seen, signIn, takeSecret, visitor,
@@ -57,7 +57,7 @@ test('somebody is invited, comes in, changes role at once, and is removed at onc
   await button(grace, 'Create key').first().click();
   await setRole(owner, email, 'Member');
   await seen(row(owner, email).getByText('Member'));
-  // Her page still has the dialog of an admin; the server knows better.
+  // Her page still shows an admin's dialog; the server refuses it.
   await grace.getByLabel('Name', { exact: true }).fill('too late');
   await confirm(grace, 'Create key');
   await seen(grace.getByRole('dialog').getByRole('alert').getByText(/role/));
@@ -73,7 +73,7 @@ test('somebody is invited, comes in, changes role at once, and is removed at onc
   await seen(grace.getByRole('alert'));
 });
 
-// More than an answer holds: those that no page shows are found, and who came first is at the top.
+// More members than one answer holds: members on no page are found, and the earliest are at the top.
 test('every member is shown, however many there are', async () => {
   const many = 1100;
   const crowd = await organization({ name: 'Crowd' });
@@ -124,7 +124,7 @@ test('the owner changes the plan, and the API follows', async () => {
   await answers(token, 200);
 });
 
-// However slowly the page asks for what it shows.
+// However slowly the page loads what it shows.
 test('a plan that is chosen while another is saved is not lost', async () => {
   const other = await organization();
   const page = await openAs(other, '/members');

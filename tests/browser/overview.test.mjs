@@ -1,4 +1,4 @@
-// The first page: what to do first, and then how it goes. And the reference.
+// The first page: first steps for a new organization, then its statistics. And the API reference.
 import assert from 'node:assert/strict';
 import { at, counted, gone, heading, openAs, seen } from './browser.mjs';
 import {

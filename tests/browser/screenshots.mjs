@@ -10,7 +10,7 @@ import { before, suite, test } from './suites.mjs';
 suite('screenshots');
 
 const { SCREENSHOTS } = process.env;
-// As much of a page as is worth a look.
+// How much of a page a picture shows at most.
 const HEIGHT_MAX = { wide: 1500, phone: 1300 };
 
 let places;
@@ -31,7 +31,8 @@ before(async () => {
   ];
 });
 
-// The window grows with the page, so that what fills the window is whole; behind a dialog it stays.
+// The window grows with the page, so that elements that fill its height are complete; with a dialog it keeps its
+// size.
 async function shoot(place, options, name) {
   const page = await visitor(options);
   await visit(page, place);

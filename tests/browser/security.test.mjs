@@ -1,4 +1,4 @@
-// What is demanded of requests, and where people are signed in.
+// The security page: requirements on requests, a user's sessions, and passwords.
 import assert from 'node:assert/strict';
 import { at, button, confirm, dialog, gone, heading, openAs, row, seen, signIn } from './browser.mjs';
 import { answers, key, organization } from './stack.mjs';

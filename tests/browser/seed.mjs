@@ -18,7 +18,7 @@ async function conversations(org, token) {
   return { conversation: id, talk: widget };
 }
 
-// One endpoint that takes what is sent, one that answers 503.
+// One endpoint that accepts deliveries, one that answers 503.
 async function webhooks(org) {
   const good = await receiver(), bad = await receiver();
   Object.assign(bad, { status: 503, answer: 'out of order' });
@@ -45,7 +45,7 @@ export async function seed(who) {
   return { who, token, hook, broken, ...talks };
 }
 
-// A page: its name, its path, the heading that says that it is there, and what opens a dialog on it.
+// Pages, each with its name, its path, its heading, and possibly a function that opens a dialog on it.
 export const pagesOf = ({ conversation, broken }) => [
   { name: 'overview', path: '/overview', title: 'Overview' },
   { name: 'inbox', path: '/inbox', title: 'Inbox' },
@@ -74,14 +74,14 @@ export const doors = [
   { name: 'invitation', path: '/invitation#not-a-token', title: 'Welcome' },
 ];
 
-// Opens it, and waits until everything on it is there.
+// Opens the page and waits until everything on it is loaded.
 export async function visit(page, place) {
   await page.goto(place.path);
   await settled(page, place.title);
   if (place.open) await show(page, place);
 }
 
-// The dialog of a place whose page is there.
+// Opens the dialog of a place whose page is loaded.
 export async function show(page, { open }) {
   await open(page);
   await seen(page.getByRole('dialog'));

@@ -1,4 +1,4 @@
-// Coming in and going out.
+// Sign in and sign out.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -27,7 +27,7 @@ test('who signs in comes to the page that was asked for', async () => {
   assert.equal(await page.evaluate(() => document.cookie), '');
 });
 
-// What a browser calls an error, it shows to everyone who looks: a stranger has made none.
+// The browser's console shows errors to everyone: a visitor who is not signed in must cause none.
 test('who is not signed in comes to the door without an error in the console', async () => {
   const page = await openAs(await organization()), errors = [];
   page.on('console', (message) => {
@@ -61,7 +61,7 @@ test('a wrong password and an unknown address are told the same', async () => {
   assert.deepEqual(await page.context().cookies(), []);
 });
 
-// Guesses are counted by the minute: again, if it failed and the minute was over meanwhile.
+// Password attempts are counted by the minute: repeats a failed test if the minute ended during it.
 async function inOneMinute(play) {
   const minute = () => Math.floor(Date.now() / 60_000);
   for (let tries = 1; ; tries++) {

@@ -1,5 +1,5 @@
-// The stack that tools/run-tests has started, and what others do with it while people use the
-// dashboard: operators by convctl, servers by the API, receivers of webhooks.
+// The stack that tools/run-tests has started, and its other users beside those of the dashboard:
+// operators with convctl, servers with the API, receivers of webhooks.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { randomBytes, randomInt, randomUUID, scryptSync } from 'node:crypto';
@@ -20,7 +20,7 @@ export async function convctl(...args) {
 }
 export const ctl = async (...args) => JSON.parse(await convctl(...args));
 
-// What a file of SQL beside this one answers.
+// The output of an SQL file in this folder.
 export async function sql(name, variables) {
   const file = fileURLToPath(new URL(name, import.meta.url));
   const given = Object.entries(variables).flatMap(([key, value]) => ['-v', `${key}=${value}`]);
@@ -28,8 +28,8 @@ export async function sql(name, variables) {
   return (await run('psql', all)).stdout.trim();
 }
 
-// A separate organization for a test, with its owner: {org, name, email, password}.
-// Of the cells that the stack has, any.
+// A separate organization for a test, with its owner: {org, name, email, password}. It is in a random one
+// of the stack's cells.
 const CELLS = Number(process.env.CELLS || 1);
 const someCell = () => ['main', ...Array.from({ length: CELLS - 1 }, (_, i) => `cell${i + 2}`)][randomInt(CELLS)];
 
@@ -38,8 +38,8 @@ export async function organization({ name = 'Example', plan = 'growth', cell = s
   return { org, name, ...(await user(org, 'owner')) };
 }
 
-// A hash says what it costs to try a password. That of the service's own is for others to despair of,
-// and was a fifth of what all of these tests cost.
+// A hash determines the cost of checking a password. With the service's own cost, hashing took a fifth of
+// the time of all these tests.
 function cheapHash(password) {
   const salt = randomBytes(16), cost = { N: 2, r: 8, p: 1 };
   return `scrypt$1$8$1$${salt.toString('hex')}$${scryptSync(password, salt, 32, cost).toString('hex')}`;
@@ -54,8 +54,8 @@ export async function user(org, role, email = `${role}-${randomUUID()}@example.c
 export const key = async (org, scope = 'full', name = scope) =>
   (await ctl('key', 'create', '--org', org, '--name', name, '--scope', scope)).token;
 
-// What a server of theirs asks of the API: {status, body}. As they should, it asks again when nothing
-// was done, ever later: where browsers have the processors, the bus may have to wait for one.
+// A customer server's request to the API: {status, body}. As servers should, it retries after a 503, with
+// growing delays: while browsers use the CPUs, the bus may have to wait for one.
 export async function call(token, method, path, body, tries = 6) {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
   const answer = await fetch(BASE_URL + path, { method, headers, body: body && JSON.stringify(body) });
@@ -72,7 +72,7 @@ export async function converse(token, body) {
   return made;
 }
 
-// Looks until it is so: what becomes true on other machines tells nobody here.
+// Polls until `isSo`, for conditions that send no notice here.
 export async function until(isSo, what, seconds = 15) {
   const end = Date.now() + seconds * 1000 * limitScale;
   for (;;) {
@@ -88,7 +88,7 @@ export const answers = (token, status, code) =>
     return answer.status === status && answer.body.errors?.[0].code === code;
   }, `${status} ${code ?? ''}`);
 
-// A receiver of webhooks: keeps what arrives, and answers with `status`.
+// A webhook receiver: keeps what arrives, and answers with `status`.
 export async function receiver() {
   const tls = {
     cert: readFileSync(join(WEBHOOK_CERTIFICATES, 'good.pem')),
@@ -103,7 +103,7 @@ export async function receiver() {
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  server.unref(); // a test that failed before it closed it is over all the same
+  server.unref(); // does not keep the process running if a test fails before it closes the receiver
   self.url = `https://127.0.0.1:${server.address().port}/hooks`;
   self.close = () => server.closeAllConnections() ?? server.close();
   return self;

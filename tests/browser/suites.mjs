@@ -1,6 +1,6 @@
-// The suites of the dashboard's tests run side by side in one process: a browser costs more to start
-// than most tests, and they wait for much of their time. The tests of one follow one another. A file
-// that is run by itself has its own suite alone; all.mjs imports them all.
+// The suites of the dashboard's tests run concurrently in one process: starting a browser takes longer
+// than most tests, and tests mostly wait. The tests of one suite run in sequence. A file that is run by
+// itself has only its own suites; all.mjs imports them all.
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import * as node from 'node:test';
@@ -8,8 +8,8 @@ import * as node from 'node:test';
 const SIDE_BY_SIDE = 4;
 const suites = [];
 
-// Begins one: the hooks and tests below it in the file are its own. Only a common parent lets suites
-// run side by side, and it has to know them all: they are declared when every file has been read.
+// Begins a suite with the hooks and tests that follow in the file. Suites run concurrently only under a
+// common parent, which needs all of them, so they are declared after every file has been read.
 export function suite(name) {
   if (suites.push({ name, parts: [] }) === 1) setImmediate(declare);
 }
@@ -27,7 +27,7 @@ export const before = (prepare) => add(() => node.before(prepare));
 export const after = (clean) => add(() => node.after(clean));
 export const test = (name, play) => add(() => node.test(name, (t) => inScene(() => play(t))));
 
-// What belongs to the test that runs: what its pages did that no page may do, and what ends with it.
+// The state of the running test: forbidden actions of its pages, and cleanup for its end.
 const scenes = new AsyncLocalStorage();
 export const scene = () => scenes.getStore();
 

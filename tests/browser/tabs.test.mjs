@@ -1,5 +1,5 @@
-// A session that ends or changes behind a page's back: by another tab of the browser, which shares it,
-// or by another browser.
+// A session that ends or changes without action of the page: by another tab of the browser, which shares
+// it, or by another browser.
 import assert from 'node:assert/strict';
 import { at, button, confirm, gone, heading, nav, openAs, row, seen, signIn } from './browser.mjs';
 import { key, organization } from './stack.mjs';
@@ -92,7 +92,7 @@ test('when one tab finds the session ended, all leave', async () => {
 
 test('two answers that the session has ended lead to one door, and from there to the page', async () => {
   const page = await openAs(who);
-  // What was asked is answered, whether the page still waits for it or not.
+  // Requests are not aborted, whether the page still waits for their answers or not.
   await page.evaluate(() => {
     const ask = window.fetch;
     window.fetch = (path, { signal, ...options }) => ask(path, options);

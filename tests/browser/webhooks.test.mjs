@@ -1,4 +1,4 @@
-// Webhook endpoints, with a receiver that takes what is sent.
+// Webhook endpoints, with a receiver that accepts deliveries.
 import assert from 'node:assert/strict';
 import { verified } from '../../docs/samples/webhooks/verify.mjs';
 import {
@@ -31,7 +31,7 @@ async function addEndpoint(page, url, ...events) {
   await confirm(page, 'Add endpoint');
 }
 
-// Adds it and opens its page: its secret.
+// Adds an endpoint, opens its page, and returns its secret.
 async function openNew(page, path = '') {
   const url = server.url + path;
   await addEndpoint(page, url, 'ai.handoff');
@@ -123,7 +123,7 @@ test('what failed is sent again, one or all', async () => {
   for (let i = 0; i < 3; i++) {
     const sent = server.taken.length;
     await sendTest(page, /failed: The receiver failed/);
-    await until(() => server.taken.length > sent, 'a test event'); // words may be of the last
+    await until(() => server.taken.length > sent, 'a test event'); // the message may belong to the last one
     await until(async () => await fact(page, 'Failures in a row').textContent() === `${i + 1}`,
       'counted');
     failed.push(eventOf(server.taken.at(-1), secret).id);
@@ -146,7 +146,7 @@ test('what failed is sent again, one or all', async () => {
 
 const ofPath = (path) => server.taken.filter(({ url }) => url.endsWith(path));
 
-// Its waiting retries, so long from now.
+// Makes the endpoint's waiting retries due after `interval`.
 const delayRetries = (endpoint, interval) => sql(
   `UPDATE webhook.retries SET due_at = now() + interval '${interval}' WHERE endpoint_id = '${endpoint}';
    UPDATE webhook.endpoints SET retry_at = now() + interval '${interval}'
@@ -213,7 +213,7 @@ test('a secret is rotated in two steps, and can be kept', async () => {
   assert.equal(eventOf(ofPath('/rotated').at(-1), present), null);
 });
 
-// As if the organization had been given all its deliveries of this minute.
+// Uses up the organization's delivery budget for this minute.
 async function spendBudget() {
   await until(() => new Date().getSeconds() < 40, 'room in the minute', 30);
   await sql(`INSERT INTO webhook.budgets (organization_id, minute, queued, skipped)

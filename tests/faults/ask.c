@@ -30,7 +30,8 @@ static size_t write_request(char out[REQUEST_MAX], const struct ask *it)
     return n;
 }
 
-/* One that the gateway has closed meanwhile, being idle or dead, is not used for a request. */
+/* A connection that the gateway has closed, because it was idle or the gateway died, is not
+   reused. */
 static bool open_if_closed(const struct ask *it)
 {
     if (it->connection->fd >= 0 && http_connection_ends(it->connection, 0))

@@ -13,9 +13,9 @@
 #include "tests/faults/workload.h"
 
 enum {
-    USES = 6,             /* before it is revoked, and so many at least after */
-    USE_EVERY_MS = 120,   /* a gateway that knows a key and one that does not */
-    USED_AFTER_MS = 8000, /* a gateway that missed the notice refuses it after 5 s */
+    USES = 6,             /* before it is revoked, and at least as many after */
+    USE_EVERY_MS = 120,   /* through the two gateways in turn */
+    USED_AFTER_MS = 8000, /* a gateway that missed the notice refuses the key after 5 s */
     ENDPOINT_EVERY = 4,
     RESPONSE_MS = 12000
 };
@@ -46,7 +46,7 @@ static void use(const char *token, const char *key)
     poll(NULL, 0, USE_EVERY_MS);
 }
 
-/* What convctl did to a key, and between which times. */
+/* Records what convctl did to a key, and between which times. */
 static void note(const char *key, const char *state, int64_t begin_us, bool is_done)
 {
     history_write(json_pack("{s:s, s:s, s:s, s:I, s:I, s:b}", "type", "key", "key", key, "state",

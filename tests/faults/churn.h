@@ -1,11 +1,12 @@
 /*
- * churn - keys and endpoints that come and go while everything else happens.
+ * churn - keys and endpoints that are created and removed while everything else happens.
  *
- * What     Makes a key, uses it, revokes it, uses it until it is refused, and so on; and now and then
- *          an endpoint that is deleted again. What convctl could not do is told, and begun again.
+ * What     In a loop, creates a key, uses it, revokes it, and uses it until it is refused; from
+ *          time to time also creates an endpoint and deletes it again. If convctl fails, that is
+ *          recorded and the loop starts again.
  * Owns     A thread, between churn_start() and churn_stop().
  * Threads  The test's main thread.
- * Fails    Never: what an operator cannot do during an outage is no failure here.
+ * Fails    Never: an operator's command may fail during an outage.
  */
 #ifndef TESTS_FAULTS_CHURN_H
 #define TESTS_FAULTS_CHURN_H

@@ -1,14 +1,14 @@
 /*
- * Endurance: hours at half the highest rate, a step of faults every 20 s, keys and endpoints that come
- * and go, and partitions of the audit log that are made. watch-endurance says what has grown, what has
- * become slower and what has failed.
+ * Endurance: hours at half the highest rate, with a step of faults every 20 s, keys and endpoints
+ * that are created and removed, and new partitions of the audit log. watch-endurance reports what
+ * has grown, slowed down or failed.
  *
- * What is watched has to live for long. Of our own processes only gateway-1 and conversation-1 are killed,
- * whose other replica lives on; where the plan has another one killed, it is stopped for a while. Servers
- * are killed as planned.
+ * Watched processes must live long. Of our own, only gateway-1 and conversation-1 are killed, whose
+ * other replica stays alive; if the plan kills another one, it is stopped for a while instead.
+ * Servers are killed as planned.
  *
- * ENDURANCE_SECONDS is how long; `make endurance` sets it. The seed and the steps are those of
- * fault_run.h; FAULTS_RATE is a rate instead of half the highest.
+ * ENDURANCE_SECONDS is the length; `make endurance` sets it. The seed and the steps are those of
+ * fault_run.h; FAULTS_RATE replaces half the highest rate.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -43,8 +43,9 @@ static struct {
     int64_t begin_us;
 } latencies = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* A line for watch-endurance, of what was due when no fault was near. Churn asks when it comes to it, and
-   expects any answer that says whether its key is valid. */
+/* Writes a line for watch-endurance about each request that was due while no fault was near.
+   Requests of churn are due when they are sent; any status that tells whether the key is valid is
+   expected. */
 static void note_latency(const struct response *response)
 {
     const struct workload_answer *answer = workload_answer();
@@ -84,8 +85,8 @@ static void let_live(struct fault_plan *plan)
         }
 }
 
-/* The workers send one request after the other for some seconds. What is refused for want of capacity is
-   none. */
+/* The workers send one request after the other for some seconds. Requests refused for lack of
+   capacity do not count. */
 static int find_highest_rate(const struct org orgs[WORKLOAD_ORGS])
 {
     workload_start(orgs, 1, AS_FAST_AS_MAY_BE);
@@ -119,7 +120,7 @@ static pid_t watch(const char *samples)
     return pid;
 }
 
-/* It ends with 0 when it is told to, and not before. */
+/* Expects that it ends with 0 when it gets the signal, and not before. */
 static void end_watch(pid_t watcher)
 {
     int status;

@@ -52,7 +52,7 @@ static int between(uint64_t *state, int least, int most)
     return least + (int)(fault_random(state) % (uint64_t)(most - least + 1));
 }
 
-/* One time in three all services lose a server together: then the link is that of "all". */
+/* One time in three all services lose a server together: then the link is called "all". */
 static void draw_link(struct fault *fault, uint64_t *state)
 {
     const enum fault_server server = (enum fault_server)between(state, 0, FAULT_SERVERS - 1);
@@ -65,7 +65,8 @@ static void draw_link(struct fault *fault, uint64_t *state)
     snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
 }
 
-/* Half of them happen to processes, half to links. Drawn one after the other: an initializer has no order. */
+/* Half of the faults are of processes, half of links. Drawn in sequence, since an initializer has
+   no defined order. */
 static struct fault draw_fault(uint64_t *state)
 {
     const bool is_of_process = between(state, 0, 1) == 0;
@@ -84,7 +85,7 @@ static struct fault draw_fault(uint64_t *state)
     return fault;
 }
 
-/* No two of a pair do something to the same process or link. */
+/* Whether the two faults of a pair are about different processes or links. */
 static bool are_apart(const struct fault *a, const struct fault *b)
 {
     const char *a_link = strchr(a->whom, '/'), *b_link = strchr(b->whom, '/');

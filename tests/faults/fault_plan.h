@@ -1,14 +1,15 @@
 /*
  * fault_plan - which faults a run has, and when: drawn from a seed, or read from a text.
  *
- * What     A plan is a list of steps; a step is one fault, or two at the same time, and then time to
- *          heal. The same seed and length give the same plan. As a text, which the run prints:
+ * What     A plan is a list of steps; a step is one fault, or two at the same time, followed by
+ *          time to recover. The same seed and length give the same plan. As text, which the run
+ *          prints:
  *
  *              stop:search-0:1800 mute:postgres/audit-0:900+kill:nats ...
  *
  *          KIND:WHOM[:MS], where WHOM is a process, or the link from a process to a server.
- * Owns     A plan is the caller's, and free of pointers.
- * Fails    fault_plan_read() fails the test where the text is none.
+ * Owns     A plan belongs to the caller and contains no pointers.
+ * Fails    fault_plan_read() fails the test if the text is not a plan.
  */
 #ifndef TESTS_FAULTS_FAULT_PLAN_H
 #define TESTS_FAULTS_FAULT_PLAN_H
@@ -18,13 +19,13 @@
 #include <stdint.h>
 
 enum fault_kind {
-    FAULT_KILL, /* a process, by SIGKILL, again and again for so long; the supervisor starts it again */
-    FAULT_STOP,  /* a process, all of its threads; a server with all of its processes */
-    FAULT_CUT,   /* a link is closed, and refused for so long */
-    FAULT_DROP,  /* a link is closed again and again for so long, and can be had at once */
+    FAULT_KILL,  /* a process, by SIGKILL, repeated for that long; the supervisor restarts it */
+    FAULT_STOP,  /* a process with all of its threads; a server with all of its processes */
+    FAULT_CUT,   /* a link is closed, and refuses connections for that long */
+    FAULT_DROP,  /* a link is closed repeatedly for that long, and accepts connections at once */
     FAULT_SLOW,  /* everything on a link takes FAULT_DELAY_MS longer, in each direction */
-    FAULT_MUTE,  /* a link is half open: what the server replies is held */
-    FAULT_DEAF,  /* likewise: what the process asks is held */
+    FAULT_MUTE,  /* a link is half open: replies of the server are held */
+    FAULT_DEAF,  /* a link is half open: requests of the process are held */
     FAULT_PAUSE, /* both */
     FAULT_KINDS
 };
@@ -34,7 +35,7 @@ enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25 };
 struct fault {
     enum fault_kind kind;
     char whom[40];
-    int ms; /* how long it lasts; 0 is one kill */
+    int ms; /* how long it lasts; 0 = a single kill */
 };
 
 struct fault_step {
@@ -56,7 +57,7 @@ enum fault_server { FAULT_NATS, FAULT_POSTGRES, FAULT_SERVERS };
 extern const char *const fault_servers[FAULT_SERVERS];
 bool fault_has_link(const char *process, enum fault_server server);
 
-/* Steps for about `ms` in all. */
+/* Steps that take about `ms` in all. */
 void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms);
 /* Spread over about `ms` in all. */
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms);

@@ -13,7 +13,7 @@
 #include "tests/faults/final_reads.h"
 #include "tests/faults/history.h"
 
-enum { LAST_DEADLINE_MS = 4000 /* nothing is begun later */ };
+enum { LAST_DEADLINE_MS = 4000 /* every command has expired by then */ };
 
 static int64_t number_of(const char *name, int64_t otherwise)
 {
@@ -79,7 +79,7 @@ void fault_run_steps(const struct fault_run *run)
         stack_let_run((until_us - clock_mono_us()) / 1000);
 }
 
-/* The history of a run that fails is kept, with the stack's logs; another one is large and of no use. */
+/* Keeps the history of a failed run, with the stack's logs; otherwise it is large and useless. */
 static void check(const struct fault_run *run)
 {
     const char *command = format("tests/faults/check_history '%s' 1>&2", run->history);

@@ -1,19 +1,20 @@
 /*
- * fault_run - a run: load, faults, and the history of it.
+ * fault_run - a run: load, faults, and its history.
  *
  * What     Opens two organizations, each with an endpoint for its events; sends the workload while
- *          steps of faults follow each other; then reads what is there.
+ *          steps of faults follow one another; then reads everything that is stored.
  * Threads  The test's main thread.
- * Fails    Fails the test when the stack does not heal, and when check_history finds that a promise
- *          was not kept.
+ * Fails    Fails the test if the stack does not recover, or if check_history finds a broken
+ *          promise.
  *
  * Settings, by environment:
  *
- *     FAULTS_SEED      a number; without it one is drawn, and printed
+ *     FAULTS_SEED      a number; by default one is drawn, and printed
  *     FAULTS_SECONDS   how long
  *     FAULTS_RATE      requests a second
- *     FAULTS_PLAN      steps as fault_plan.h has them instead of those drawn from the seed; "none"
- *     FAULTS_HISTORY   where the history goes; without it, log/history.ndjson in RUN_DIR, until the run has passed
+ *     FAULTS_PLAN      steps as in fault_plan.h, instead of those drawn from the seed; "none"
+ *     FAULTS_HISTORY   the file of the history; by default log/history.ndjson in RUN_DIR,
+ *                      deleted if the run passes
  */
 #ifndef TESTS_FAULTS_FAULT_RUN_H
 #define TESTS_FAULTS_FAULT_RUN_H
@@ -28,15 +29,16 @@ struct fault_run {
     int seconds, per_second;
     const char *history;
     struct fault_plan plan;
-    int step_ms; /* from one step's begin to the next one's at least */
+    int step_ms; /* minimum time from the start of one step to the start of the next */
 };
 
-/* What is not set takes these. */
+/* `seconds` and `per_second` are defaults for what is not set. */
 void fault_run_settings(struct fault_run *run, int seconds, int per_second);
 void fault_run(const struct fault_run *run);
-/* A part of it: the steps one after the other, and again when they are through, until the time is over. */
+/* A part of a run: executes the steps in order, and again from the first, until the time is
+   over. */
 void fault_run_steps(const struct fault_run *run);
-/* Another part: an organization whose events come to that receiver at "/ok/NUMBER". */
+/* Another part: an organization whose events are sent to that receiver at "/ok/NUMBER". */
 void fault_run_organization(int number, struct org *org, struct receiver *receiver,
                             struct webhook *webhook);
 

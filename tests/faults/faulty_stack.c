@@ -28,7 +28,7 @@ enum {
     LOG_MAX = 8 << 20,
     SCRIPT_MAX = 65536,
     LOOK_EVERY_MS = 100,
-    DROP_EVERY_MS = 1000, /* and half of it to connect and begin */
+    DROP_EVERY_MS = 1000, /* half of it is for connecting and starting work */
     KILL_EVERY_MS = 1200,
     LINKS_MS = 10000,
     READY_MS = 30000,
@@ -45,7 +45,7 @@ static struct link links[LINKS_MAX];
 static size_t n_links;
 static struct supervisor_log_kills killed[KILLED_MAX];
 static size_t n_killed;
-static long log_begin; /* in the supervisor's log: what is before is not this test's */
+static long log_begin; /* offset in the supervisor's log where this test's lines begin */
 static atomic_int n_under_way;
 static atomic_llong last_ended_us;
 
@@ -60,7 +60,7 @@ static int port_of_server(enum fault_server server)
     return atoi(colon + 1);
 }
 
-/* Replaces "127.0.0.1:FROM" by another port, which is as long. */
+/* Replaces "127.0.0.1:FROM" by another port with the same number of digits. */
 static void lead_elsewhere(char *script, int from, int to)
 {
     char old[32], new[32];
@@ -77,7 +77,7 @@ static void path_of_script(char path[4096], const char *process, const char *suf
     snprintf(path, 4096, "%s/start/%s%s", stack_setting("RUN_DIR"), process, suffix);
 }
 
-/* The script as the stack made it is kept beside, so that this can be done again. */
+/* The stack's original script is kept beside it, so that this can be repeated. */
 static void read_script(const char *process, char script[SCRIPT_MAX])
 {
     char path[4096], kept[4096];
@@ -160,7 +160,7 @@ static bool all_are_ready(void *closure)
     return n_ready == n;
 }
 
-/* Why they are not, or what of their links is missing. */
+/* Prints why processes are not ready, or which of their links are missing. */
 static void print_readiness(void)
 {
     struct replica replicas[REPLICAS_OF_STACK_MAX];
@@ -219,8 +219,8 @@ static void *await_recovery(void *url)
     return NULL;
 }
 
-/* PostgreSQL that was killed first does again what had not reached its tables: up to 20 s under load, in
-   which there is no calm, though the next step may begin. */
+/* A killed PostgreSQL first replays what had not reached its tables: up to 20 s under load. It is
+   not calm during that time, but the next step may begin. */
 static void begin_recovery(void)
 {
     pthread_t thread;
@@ -261,7 +261,7 @@ void faulty_stack_expect_no_crash(void)
     free(text);
 }
 
-/* PostgreSQL's processes are children of the one whose pid is known. */
+/* PostgreSQL's processes are children of the one with the recorded pid. */
 static void signal_all(const char *process, int number)
 {
     const pid_t pid = stack_pid(process);
@@ -303,7 +303,7 @@ static void begin_at_link(struct link *link, enum fault_kind kind)
         tcp_proxy_cut(&link->proxy);
     if (kind == FAULT_DROP)
         tcp_proxy_restore(&link->proxy);
-    /* A link may be slow and drop. */
+    /* A link may be slow and drop at the same time. */
     if (kind != FAULT_CUT && kind != FAULT_DROP)
         tcp_proxy_change_weather(&link->proxy, &weather);
 }
@@ -380,7 +380,7 @@ static void end(struct under_way *it)
                             (json_int_t)it->begun_us, "end", (json_int_t)clock_mono_us()));
 }
 
-/* Ends it when it is time, and does again what is done again and again. */
+/* Ends the fault when its time is over, and repeats it if it is of a repeating kind. */
 static void look_at(struct under_way *it, int64_t until_us)
 {
     const int64_t now_us = clock_mono_us();
@@ -398,7 +398,7 @@ static void look_at(struct under_way *it, int64_t until_us)
     }
 }
 
-/* A process that is killed while it stands, or a server with its link cut, is as good as any. */
+/* Any combination is allowed, even killing a stopped process, or a server whose link is cut. */
 void faulty_stack_run(const struct fault_step *step, int64_t until_us)
 {
     struct under_way faults[FAULT_PAIR];

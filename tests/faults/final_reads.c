@@ -24,7 +24,8 @@ static void begin_list(struct reader *reader)
     reader->cursor[0] = '\0';
 }
 
-/* A page; the next one's cursor is noted. Each try is a line of the history with these arguments. */
+/* Reads a page and keeps the next one's cursor. Each try is a line of the history with these
+   arguments. */
 static void read_page(struct reader *reader, const char *operation, const char *method,
                       const char *path, const char *body, json_t *args)
 {
@@ -70,7 +71,7 @@ static void read_contact(struct reader *reader, const char *contact)
 
 static void read_contacts(struct reader *reader, const char *prefix, unsigned n)
 {
-    /* One beyond the last: a create that was to be refused named it. */
+    /* One more than the last: a create that should be refused named it. */
     for (unsigned i = 0; i <= n / WORKLOAD_PER_CONTACT + 1; i++) {
         char contact[32];
 
@@ -113,7 +114,7 @@ static void note_delivery(const struct received *received, void *closure)
         (json_int_t)received->at_us, "body", json_loads(received->body, 0, NULL)));
 }
 
-/* Whether anything still waits to be delivered; only this is asked behind the API's back. */
+/* Whether everything has been delivered; this is the only read that bypasses the API. */
 static bool all_is_delivered(void *closure)
 {
     (void)closure;

@@ -1,10 +1,11 @@
 /*
- * final_reads - what is there when all is over, read through the API and by convctl, into the history.
+ * final_reads - reads what is stored after a run, through the API and convctl, into the history.
  *
- * What     All conversations of every contact that the workload has named; the whole audit log; what
- *          verifying it says; every delivery that came. The last line says that all of this was read.
+ * What     All conversations of every contact that the workload has named; the whole audit log; the
+ *          result of verifying it; every delivery received. The last line marks the reads as
+ *          complete.
  * Threads  The test's main thread, when nothing else runs.
- * Fails    Fails the test when something cannot be read.
+ * Fails    Fails the test if something cannot be read.
  */
 #ifndef TESTS_FAULTS_FINAL_READS_H
 #define TESTS_FAULTS_FINAL_READS_H
@@ -12,7 +13,7 @@
 #include "tests/faults/workload.h"
 #include "tests/support/webhooks.h"
 
-/* Deliveries came to "/ok/ORG". */
+/* Deliveries arrived at "/ok/ORG". */
 void final_reads(const struct org orgs[WORKLOAD_ORGS], struct receiver *receiver,
                  const struct webhook webhooks[WORKLOAD_ORGS]);
 

@@ -1,8 +1,8 @@
 /*
  * history - what happened during a run, as lines of JSON, for check_history.
  *
- * What     A line for each request with its answer, each fault, each delivery that came, and what
- *          was read when all was over. Times are clock_mono_us(). check_history describes the lines.
+ * What     A line for each request with its response, each fault, each delivery received, and each
+ *          read after the run. Times are clock_mono_us(). check_history describes the lines.
  * Owns     history_write() takes over its argument.
  * Threads  Any.
  * Fails    Fails the test.
@@ -12,7 +12,7 @@
 
 #include <jansson.h>
 
-/* One at a time; without one, lines go nowhere. */
+/* One history at a time; while none is open, lines are discarded. */
 void history_open(const char *path);
 void history_write(json_t *line);
 void history_close(void);

@@ -17,15 +17,15 @@
 #include "tests/support/known.h"
 
 enum {
-    RESPONSE_MS = 12000, /* no response takes that long, unless its gateway stands */
-    KNOWN_MAX = 400000,  /* the latest are kept */
-    KEYS = 4,            /* attributes that are updated */
-    RECENT = 300,        /* of so many conversations most are asked for */
-    LATEST = 8,          /* and of so many often */
+    RESPONSE_MS = 12000, /* no response takes longer, unless its gateway is stopped */
+    KNOWN_MAX = 400000,  /* only the latest are kept */
+    KEYS = 4,            /* different attributes that are updated */
+    RECENT = 300,        /* most requests are for one of this many latest conversations */
+    LATEST = 8,          /* and many for one of this many */
     WORKER_STACK = 128 * 1024,
     PAGES_MAX = 12,
     OK = 200,
-    CREATED = 201, /* or OK, for one that is there already */
+    CREATED = 201, /* or OK, if it already exists */
     NOT_FOUND = 404,
     CONFLICT = 409,
 };
@@ -38,7 +38,7 @@ static struct {
     atomic_bool stopping;
     atomic_llong next, latest_us, n_taken, n_good, n_failed;
     atomic_uint n_external[WORKLOAD_ORGS], n_races[WORKLOAD_ORGS];
-    struct known_list known[WORKLOAD_ORGS]; /* in the order in which they were answered */
+    struct known_list known[WORKLOAD_ORGS]; /* in the order of their responses */
     pthread_t threads[WORKLOAD_WORKERS];
 } load;
 
@@ -46,13 +46,13 @@ struct worker {
     struct http_connection connections[WORKLOAD_GATEWAYS];
 };
 
-/* A request in the making. */
+/* A request being built. */
 struct turn {
     struct worker *worker;
     long long n;
     uint64_t random;
     int org;
-    int expects; /* the status */
+    int expects; /* status */
     bool is_good;
     struct workload_answer answer;
     struct ask it;
@@ -68,7 +68,7 @@ static unsigned draw(struct turn *turn, unsigned n)
     return (unsigned)(fault_random(&turn->random) % n);
 }
 
-/* Mostly a recent one, so that several requests meet at one conversation. */
+/* Usually a recent one, so that several requests meet at one conversation. */
 static bool pick_known(struct turn *turn, int org, struct known *out)
 {
     const unsigned choice = draw(turn, 1U << 30), kind = draw(turn, 4);
@@ -139,7 +139,7 @@ static void create_new(struct turn *turn)
     create(turn, number, number / WORKLOAD_PER_CONTACT, "new");
 }
 
-/* One that was sent not long ago, whatever became of it. */
+/* Repeats a recent one, whatever its outcome. */
 static void create_again(struct turn *turn)
 {
     const unsigned n = load.n_external[turn->org];
@@ -148,7 +148,8 @@ static void create_again(struct turn *turn)
     create(turn, number, number / WORKLOAD_PER_CONTACT, "again");
 }
 
-/* The same, or two updates of one conversation, through both gateways at the same moment. */
+/* Sends two equal creates, or two updates of one conversation, through both gateways at the same
+   moment. */
 static void race(struct turn *turn, const char *const bodies[WORKLOAD_GATEWAYS],
                  struct ask asked[WORKLOAD_GATEWAYS], struct response responses[WORKLOAD_GATEWAYS])
 {
@@ -209,7 +210,7 @@ static void get(struct turn *turn)
                    json_sprintf("x-%u", known.number)));
 }
 
-/* That of the other organization is not there. */
+/* A conversation of the other organization must not be found. */
 static void get_across(struct turn *turn)
 {
     struct response response;
@@ -259,7 +260,7 @@ static void update(struct turn *turn)
          json_pack("{s:s, s:o}", "conversation", known.id, "set", set));
 }
 
-/* Neither may lose what the other writes. */
+/* Neither update may be lost. */
 static void update_racing(struct turn *turn)
 {
     struct response responses[WORKLOAD_GATEWAYS];
@@ -318,10 +319,10 @@ static void search_page(struct turn *turn, struct walk *walk)
          json_pack("{s:I, s:i, s:o, s:s?, s:i}", "walk", (json_int_t)turn->n, "page", walk->page++,
                    "contact", json_sprintf("c-%u", walk->contact), "kind", walk->filter, "per_page",
                    walk->per_page));
-    turn->answer.due_us = response.end_us; /* that of the next page */
+    turn->answer.due_us = response.end_us; /* due time of the next page */
 }
 
-/* Pages after pages, until there are no more or one does not come. */
+/* Page after page, until there are no more or one fails. */
 static void search(struct turn *turn)
 {
     static const int sizes[] = {2, 3, 50};
@@ -362,11 +363,11 @@ static void ping(struct turn *turn)
     note(turn, "ping", &turn->it, &response, json_pack("{s:s}", "scope", reads ? "read" : "full"));
 }
 
-/* What is wrong with a request, and the status of its response. */
+/* A faulty request, and the status of its response. */
 static const struct refused {
     const char *operation, *method, *path, *header, *body;
     int status;
-    char key; /* 'r', 'f', or 'n' for one that is nobody's */
+    char key; /* 'r', 'f', or 'n' for an unknown key */
 } refused[] = {
     {"create", "POST", "/conversations", NULL, "{\"external_id\":", 400, 'f'},
     {"create", "POST", "/conversations", NULL, "{\"external_id\":\"y\"}", 400, 'f'},
@@ -482,8 +483,8 @@ void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per
     load.next = load.latest_us = load.n_taken = load.n_good = load.n_failed = 0;
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         known_init(&load.known[i], KNOWN_MAX);
-    /* Else 24 threads share one heap, and after an hour looking for room there took a quarter of what the load
-       costs, which the services had to do without. */
+    /* By default 24 threads share one heap; after an hour, searching it for free space took a
+       quarter of the load's CPU time, at the expense of the services. */
     (void)mallopt(M_ARENA_MAX, WORKLOAD_WORKERS + 1);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK);

@@ -1,4 +1,4 @@
-/* The workload's own counts, against gateways that answer everything alike. */
+/* The workload's own counts, against gateways that give the same response to everything. */
 #include "tests/faults/workload.h"
 
 #include <arpa/inet.h>
@@ -18,13 +18,13 @@ enum {
     PER_SECOND = 200,
     RUN_MS = 1500,
     BACKLOG = 1024,
-    EARLY_US = 1000 /* poll() has milliseconds */
+    EARLY_US = 1000 /* poll() has a resolution of milliseconds */
 };
 
 static const struct org orgs[WORKLOAD_ORGS];
 static atomic_int n_answers, n_expected, n_timed;
 
-/* Sockets on two ports that follow each other. */
+/* Sockets on two consecutive ports. */
 static void listen_on_two(int listening[WORKLOAD_GATEWAYS])
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -101,7 +101,7 @@ Test(workload, counts_no_refusal_as_good)
     cr_expect_eq(n_timed, n_answers);
 }
 
-/* Among the requests are some that have to be refused. */
+/* The requests include some that must be refused. */
 Test(workload, counts_what_should_be_refused_and_is_not_as_failed)
 {
     const struct workload_counts counts = run_against("200 OK");

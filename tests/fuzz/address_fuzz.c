@@ -1,4 +1,4 @@
-/* Whatever is taken for an address has one spelling, which means the same address. */
+/* Every accepted address has one canonical spelling, which reads as the same address. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     address_format(&again, text_again);
     if (strcmp(text, text_again) != 0)
         abort();
-    /* Nothing that would have to be quoted where it is stored. */
+    /* It has no character that needs quoting when it is stored. */
     if (text[strspn(text, "0123456789abcdef.:")] != '\0')
         abort();
     return 0;

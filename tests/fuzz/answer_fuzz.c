@@ -1,5 +1,5 @@
-/* What services answer, as programs read it that trust none of them: gateway, dashboard and convctl. The
-   input is a reply: its headers and its body. */
+/* Replies of services, as read by programs that do not trust them: gateway, dashboard and convctl.
+   The input is a reply's headers and body. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void add_truth(struct buf *text, const char *name, bool value)
     json_add_bool(text, name, value);
 }
 
-/* As access writes it. */
+/* The record as access writes it. */
 static struct str written(const struct key_record *record)
 {
     char address[ADDRESS_TEXT];
@@ -92,7 +92,7 @@ static void check_grant(struct str body)
 
 /* -- the dashboard ----------------------------------------------------------------------------- */
 
-/* These go into headers of the bus. */
+/* The value is sent in a header on the bus. */
 static void check_header(const char *value)
 {
     must(value != NULL && value[0] != '\0' && value[strcspn(value, "\r\n")] == '\0');
@@ -113,7 +113,7 @@ static void check_identity(struct str body)
     must(identity.answer == NULL);
 }
 
-/* Of each URL no more is left than scheme and host. */
+/* Only scheme and host are left of each URL. */
 static void check_endpoints(struct str body)
 {
     char *text = endpoints_without_paths(body), *again;
@@ -139,7 +139,7 @@ static void check_endpoints(struct str body)
     json_free(list);
 }
 
-/* A row ends where a line feed does that is not inside quotes. */
+/* Each line feed outside quotes ends a row. */
 static size_t rows_of(struct str csv)
 {
     bool is_quoted = false;
@@ -207,7 +207,7 @@ static void check_shown(struct bus_message *reply, struct str body)
     must(st == ST_OK || failure.message != NULL);
 }
 
-/* What is heard twice stands there twice, in order. */
+/* A service that replies twice is listed twice, in order. */
 static void check_services(struct str body)
 {
     json_t *list = json_array();
@@ -231,7 +231,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     fuzz_quiet();
     check_outcome(reply);
     check_shown(reply, body);
-    if (json_read(body, &value, NULL)) { /* what is none has met each reader by now */
+    if (json_read(body, &value, NULL)) { /* all readers below begin with json_read() */
         check_key(body);
         check_grant(body);
         check_identity(body);

@@ -1,4 +1,4 @@
-/* A command line of convctl, its words a line each: it is refused with a sentence, or becomes a command
+/* A command line of convctl, one word a line: it is refused with a message, or becomes a command
    with a body that can be written. */
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 enum { WORDS_MAX = 64, LINE_BYTES = 4096 };
 
-/* The words in `copy`, which ends them with zero bytes. */
+/* The words in `copy`, in which zero bytes now end them. */
 static int split(char *copy, size_t n, const char **words)
 {
     int count = 0;

@@ -1,5 +1,5 @@
-/* The query string of GET /audit, and the body that says the same: whatever comes, limits hold and
- * a cursor can be bound to it. */
+/* The query string of GET /audit, and the equivalent body: for any input, limits hold and a cursor
+ * can be bound to the query. */
 #include <stdint.h>
 #include <stdlib.h>
 

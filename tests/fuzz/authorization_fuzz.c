@@ -1,5 +1,5 @@
-/* A token comes out of an Authorization header only when it is all that follows `Bearer `; and the
-   other headers that the gateway parses by itself take any bytes. */
+/* An Authorization header yields a token only if the token is all that follows `Bearer `. The
+   parsers of the other headers that the gateway reads itself accept any bytes. */
 #include <stdint.h>
 
 #include "common/base/log.h"

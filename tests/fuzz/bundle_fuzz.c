@@ -1,5 +1,6 @@
-/* A bundle that reads to its end, written again, has the same bytes unless a header was blank or a body was
-   compressed; and that expands to no more than it may. As a message of the bus it has the same items. */
+/* A bundle that can be read to its end and is written again has the same bytes, unless a header was
+   blank or a body compressed. A compressed body expands within its bound. As a message of the bus
+   the bundle has the same items. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ static void expand(const struct bundle_item *item)
     free((char *)body.p);
 }
 
-/* False: it has more headers than fit, or is another one when it is written again. */
+/* False: the item has more headers than fit, or differs when it is written again. */
 static bool write_again(struct bundle_writer *writer, const struct bundle_item *item)
 {
     struct bus_header headers[HEADERS_MAX];
@@ -34,7 +35,7 @@ static bool write_again(struct bundle_writer *writer, const struct bundle_item *
     return left.n == 0 && !item->is_compressed;
 }
 
-/* A hostile neighbour's reply, as the owner of the inbox opens it; requests may not be compressed. */
+/* A hostile program's reply, opened by the owner of the inbox; requests may not be compressed. */
 static void check_message(struct str all, size_t items, bool is_compressed)
 {
     struct bus_message *messages[BUNDLE_ITEMS_MAX];
@@ -59,7 +60,7 @@ static void check_message(struct str all, size_t items, bool is_compressed)
     }
 }
 
-/* What frees messages is a thread of nats.c. */
+/* Opens nats.c, one of whose threads frees messages. */
 static void set_up(void)
 {
     static bool is_ready;

@@ -1,4 +1,4 @@
-/* Whatever X-Forwarded-For says, the address found is the peer's or one that was written there. */
+/* Whatever X-Forwarded-For contains, the address found is the peer's or one from the header. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
-/* Every command of every service, as a sender with any right may send it: the input is the command's
-   subject, a line, and its message. Whatever it holds, the command is refused with an error that can be
-   sent, or becomes parameters that PostgreSQL takes; and parsed again it ends the same. */
+/* Every command of every service, from a sender with all permissions. The input is the command's
+   subject, a line feed, and its message. Any command is refused with an error that can be sent, or
+   becomes parameters that PostgreSQL accepts. Parsing it again has the same result. */
 #include <string.h>
 
 #include "common/actor/actor_internal.h"
@@ -104,7 +104,7 @@ static void set_up(void)
     must(secret_keys_read(STR(KEY), STR_NONE, &webhook_state.keys));
 }
 
-/* How it ended, as the sender would be told. */
+/* The outcome as the sender would get it. */
 static struct str told(const struct batch_item *item, struct arena *arena)
 {
     const struct command *command = &item->command;
@@ -121,7 +121,7 @@ static struct str told(const struct batch_item *item, struct arena *arena)
     return buf_str(&text);
 }
 
-/* A text parameter ends at its first zero byte. */
+/* PostgreSQL ends a text parameter at its first zero byte. */
 static void check_parameters(const struct operator_query *query)
 {
     must(query->params.n <= PARAMS_MAX);

@@ -1,5 +1,5 @@
-/* The bodies of create and update: whatever comes is either accepted, with every limit kept, or
-   refused with an error. */
+/* The bodies of create and update: any input is either accepted within all limits or refused with
+   an error. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
-/* What comes as a cursor: text that nobody has signed is refused, and what our own key has signed
-   is read back as it was, as a place in a search too. */
+/* Cursors from clients: text without a valid signature is refused, and text that our key has signed
+   is read back unchanged, also as a place in a search. */
 #include <string.h>
 
 #include "common/base/base64url.h"
@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 #define SECRET  "a key for cursors that is long enough for a fuzzer"
 #define BINDING STR("search.conversations of somebody")
 
-/* version, expiry, the position's length, the position */
+/* version, expiry, length of the position, position */
 enum { EXPIRY_AT = 1, LENGTH_AT = 9, HEAD_BYTES = 10, PAYLOAD_MAX = HEAD_BYTES + 64 };
 
 static const int64_t now_us = INT64_C(1800000000) * 1000000;
@@ -29,7 +29,7 @@ static bool reads(struct str text, uint8_t position[CURSOR_POSITION_MAX], size_t
     return is_read;
 }
 
-/* One spelling for each value: what is read is written the same. */
+/* Each value has one spelling: decoded text is encoded the same. */
 static void check_spelling(struct str text)
 {
     uint8_t bytes[CURSOR_TEXT_MAX];
@@ -43,7 +43,7 @@ static void check_spelling(struct str text)
     must(text.n == 0 || memcmp(again, text.p, text.n) == 0);
 }
 
-/* As cursor.c signs: over the payload, and then the hash of the binding. */
+/* Signs as cursor.c does: the payload followed by the hash of the binding. */
 static struct str sign(const uint8_t *payload, size_t n, char text[2 * CURSOR_TEXT_MAX])
 {
     uint8_t message[PAYLOAD_MAX + SHA256_BYTES], bytes[PAYLOAD_MAX + SHA256_BYTES];
@@ -68,8 +68,7 @@ static bool is_live(const uint8_t *payload, size_t n)
     return expiry > now_s && expiry <= now_s + CURSOR_LIFE_S + CURSOR_SKEW_S;
 }
 
-/* The input as the inside of a cursor: whatever it says of itself, with a signature that is good.
- */
+/* The input is the payload of a cursor with a valid signature. */
 static void check_signed(const uint8_t *payload, size_t n)
 {
     char text[2 * CURSOR_TEXT_MAX], again[CURSOR_TEXT_MAX + 1];
@@ -89,7 +88,7 @@ static void check_signed(const uint8_t *payload, size_t n)
     must(memcmp(position, payload + HEAD_BYTES, length) == 0);
 }
 
-/* A page of the audit log begins behind the place in the cursor, which is an id, or an id and a time. */
+/* A page of the audit log begins after the place in the cursor: an id, or an id and a time. */
 static void check_page(struct str position)
 {
     char text[CURSOR_TEXT_MAX + 1];
@@ -109,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (keys.n == 0)
         must(cursor_keys_read(SECRET, NULL, &keys));
-    must(!reads(text, position, &length)); /* nobody guesses a signature */
+    must(!reads(text, position, &length)); /* the fuzzer cannot guess a signature */
     check_spelling(text);
     check_signed(data, n < PAYLOAD_MAX ? n : PAYLOAD_MAX);
     check_page((struct str){text.p, n < CURSOR_POSITION_MAX ? n : CURSOR_POSITION_MAX});

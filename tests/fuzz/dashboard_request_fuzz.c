@@ -1,5 +1,5 @@
-/* What the dashboard reads of a request by itself. The input's lines, in this order: path, query,
-   Cookie, Origin, Accept-Encoding, If-None-Match. */
+/* The parts of a request that the dashboard parses itself. The input's lines are, in order: path,
+   query, Cookie, Origin, Accept-Encoding, If-None-Match. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void read_path(struct str path)
     must(match.end != ACTION_FOUND || (match.action != NULL && match.id.n <= 64));
 }
 
-/* What was taken is JSON that can be written, and read back as the same. */
+/* Accepted parameters become JSON that can be written and read back the same. */
 static void read_query(struct str query)
 {
     json_t *object = json_object(), *again;

@@ -1,6 +1,6 @@
-/* What a hostile name server answers, through c-ares as we set it up: a look-up always ends, and the addresses
-   that it gives stand in the answer. The input is the answer behind its id and the question: flags, counts,
-   and records. What c-ares waits on for is told that there is no such name. */
+/* Answers of a hostile name server, through c-ares with our options: a lookup always ends, and its
+   addresses are in the answer. The input is the answer after its id and without the question:
+   flags, counts and records. If c-ares waits for more after that, it gets "no such name". */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ static void set_up(void)
     must(lookups != NULL);
 }
 
-/* An address is four or sixteen bytes of a record. */
+/* Each address is four or sixteen bytes of a record. */
 static void on_done(void *closure, const struct address *addresses, size_t n)
 {
     must(n <= DNS_LOOKUP_ADDRESSES_MAX);
@@ -42,7 +42,7 @@ static void on_done(void *closure, const struct address *addresses, size_t n)
     is_done = true;
 }
 
-/* Behind the question: where its name ends, and its kind and class. */
+/* The end of the question: after its name, type and class. */
 static size_t question_end(const uint8_t *query, size_t n)
 {
     size_t at = HEAD;
@@ -71,7 +71,7 @@ static size_t write_answer(const uint8_t *query, size_t n, bool is_first, uint8_
     return begin + records;
 }
 
-/* Each query is answered with the input, and by the second round with the truth. */
+/* Answers each query with "no such name", in the first round after the input. */
 static void serve(bool is_first)
 {
     uint8_t query[MESSAGE_MAX], out[MESSAGE_MAX];

@@ -1,4 +1,4 @@
-/* No bytes make the parsers report an error to h2o, and what they hand on is inside the input. */
+/* No input makes the parsers report an error to h2o, and their results are inside the input. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void check_head(const char *p, size_t n)
     }
 }
 
-/* However the bytes of a body are cut, the same comes out. */
+/* Decoding has the same result wherever the body is split. */
 static void check_body(const char *p, size_t n, size_t cut)
 {
     struct phr_chunked_decoder at_once = {.consume_trailer = 1}, in_two = {.consume_trailer = 1};

@@ -1,7 +1,7 @@
-/* What the guard of HTTP framing admits, http-parser (Node.js' before llhttp) frames the same: method, target,
-   headers, body, and where the next request begins. A peer that refuses a request forwards none, so it may;
-   but only for reasons that have nothing to do with framing. The input is what a client sends: requests one
-   behind the other. */
+/* http-parser (Node.js' before llhttp) frames every request that the guard of HTTP framing admits
+   in the same way: method, target, headers, body, and where the next request begins. The peer may
+   refuse a request, since it then forwards none, but only for reasons unrelated to framing. The
+   input is what a client sends: consecutive requests. */
 #include <http_parser.h>
 #include <string.h>
 
@@ -16,11 +16,11 @@ struct request {
     size_t n_headers;
     struct {
         struct str name, value;
-    } headers[2 * HEADERS_MAX]; /* trailers as well, which only the peer reads */
+    } headers[2 * HEADERS_MAX]; /* including trailers, which only the peer reads */
     char body[MESSAGE_MAX];
     size_t body_n;
     bool is_chunked, is_complete;
-    size_t end; /* of a complete one */
+    size_t end; /* if complete */
 };
 
 static struct request ours, theirs;
@@ -32,7 +32,7 @@ static bool has_name(struct str name, const char *other)
     return str_equal_nocase(name, str_of(other));
 }
 
-/* As h2o goes on behind the head: by the length or by chunks. */
+/* As h2o continues after the head: by the length or by chunks. */
 static bool read_body(struct str rest, size_t begin, uint64_t length)
 {
     struct phr_chunked_decoder decoder = {.consume_trailer = 1};
@@ -56,7 +56,7 @@ static bool read_body(struct str rest, size_t begin, uint64_t length)
     return true;
 }
 
-/* False: it is not admitted, or nothing that is whole has come. */
+/* False: the request is not admitted, or its head is incomplete. */
 static bool read_ours(struct str bytes, int *minor_version)
 {
     struct phr_header headers[HEADERS_MAX];
@@ -99,7 +99,7 @@ static int on_name(http_parser *parser, const char *p, size_t n)
     return 0;
 }
 
-/* A value that blanks end comes in one piece, as all of the bytes are there. */
+/* The parser gets all bytes at once, so even a value that ends in blanks comes in one piece. */
 static int on_value(http_parser *parser, const char *p, size_t n)
 {
     theirs.headers[theirs.n_headers - 1].value = (struct str){p, n};
@@ -121,7 +121,7 @@ static int on_complete(http_parser *parser)
     return 0;
 }
 
-/* It takes a header with a longer name for that one. */
+/* The peer mistakes a header whose name has this prefix for the header itself. */
 static bool has_longer_name(struct str name)
 {
     for (size_t i = 0; i < ours.n_headers; i++)
@@ -131,7 +131,7 @@ static bool has_longer_name(struct str name)
     return false;
 }
 
-/* A tab among the blanks behind a value is one of them for us, as RFC 9110 has it, but not for the peer. */
+/* For us, as in RFC 9110, a tab after a value is blank; for the peer it is not. */
 static bool has_tab(void)
 {
     for (size_t i = 0; i < ours.n_headers; i++) {
@@ -146,8 +146,8 @@ static bool has_tab(void)
     return false;
 }
 
-/* What may be wrong for one parser that is not for the other: a method that it does not know, and the
-   fields of a trailer, of which we read none. */
+/* Errors that only the peer reports: an unknown method, and the fields of a trailer, which we do
+   not read. */
 static bool may_refuse(enum http_errno error, bool has_trailer)
 {
     switch (error) {
@@ -166,7 +166,7 @@ static bool may_refuse(enum http_errno error, bool has_trailer)
     }
 }
 
-/* False: it is refused. */
+/* False: the peer refuses the request. */
 static bool read_theirs(struct str bytes, http_parser *parser)
 {
     static const http_parser_settings settings = {
@@ -191,7 +191,7 @@ static bool read_theirs(struct str bytes, http_parser *parser)
 
 /* -- both -------------------------------------------------------------------------------------- */
 
-/* The guard leaves zeros before a length out, of which h2o takes no more than it can count. */
+/* The guard removes leading zeros from a length, because h2o limits the number of digits. */
 static struct str canonical(struct str name, struct str value)
 {
     value = str_trim_ows(value);
@@ -205,7 +205,7 @@ static void compare_headers(int minor_version)
     size_t k = 0;
 
     for (size_t i = 0; i < ours.n_headers; i++, k++) {
-        /* The guard takes it from HTTP/1.0, where it means nothing. */
+        /* The guard removes Expect from HTTP/1.0 requests, where it has no meaning. */
         while (minor_version == 0 && k < theirs.n_headers &&
                has_name(theirs.headers[k].name, "expect"))
             k++;
@@ -225,7 +225,7 @@ static void compare(const http_parser *parser, int minor_version)
     compare_headers(minor_version);
     must(ours.is_complete == theirs.is_complete);
     must(ours.body_n == theirs.body_n && memcmp(ours.body, theirs.body, ours.body_n) == 0);
-    /* A parser that is paused stands before the byte that ended the message. */
+    /* A paused parser stops before the byte that ended the message. */
     if (ours.is_complete)
         must(ours.end == theirs.end || ours.end == theirs.end + 1);
 }

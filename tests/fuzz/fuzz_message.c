@@ -15,7 +15,7 @@ void fuzz_quiet(void)
     is_quiet = true;
 }
 
-/* What a header cannot be: a line without a name, or with a byte that ends it. */
+/* False for a line without a name, or with a byte that would end the header. */
 static bool is_header(struct str line)
 {
     struct str value = line, name = str_cut(&value, '=');
@@ -24,7 +24,7 @@ static bool is_header(struct str line)
            memchr(line.p, '\r', line.n) == NULL;
 }
 
-/* The line as a bundle has it: a zero byte behind name and value. */
+/* Adds the line as in a bundle: a zero byte after the name and after the value. */
 static size_t add(char *headers, size_t n, struct str line)
 {
     struct str value = line, name = str_cut(&value, '=');

@@ -1,5 +1,5 @@
-/* The headers of a request, from the bytes that came to what programs read of them: the counts are those of
-   another way to count, and each reader keeps its promises. */
+/* The headers of a request, from the received bytes to the values that programs read: counts agree
+   with an independent count, and each reader keeps its promises. */
 #include <string.h>
 
 #include "common/base/ascii.h"
@@ -12,7 +12,7 @@ enum { NAME_BYTES = 256 };
 static struct phr_header parsed[REQUEST_HEADERS_MAX];
 static size_t n_parsed;
 
-/* How many there are of a name. */
+/* The number of headers with this name. */
 static size_t count(const char *name)
 {
     size_t n = 0;
@@ -22,7 +22,7 @@ static size_t count(const char *name)
     return n;
 }
 
-/* As h2o hands them on: names in lower case. */
+/* The headers as h2o passes them: names in lower case. */
 static h2o_headers_t headers_of(void)
 {
     static char names[REQUEST_HEADERS_MAX][NAME_BYTES];
@@ -53,7 +53,7 @@ static void check_counts(const struct request_headers *headers)
     must((request_header_once(&headers->origin).p != NULL) == (count("origin") == 1));
 }
 
-/* Who names it takes it, whatever else is named. */
+/* A client that names JSON accepts it, whatever other types it names. */
 static void check_media(struct request_header_lines *accept)
 {
     if (accept->n == 0)
@@ -64,7 +64,7 @@ static void check_media(struct request_header_lines *accept)
     must(media_accepts_json(accept->at, accept->n + 1));
 }
 
-/* From an address that is not trusted nothing that is said counts. */
+/* Claims from an address that is not trusted do not count. */
 static void check_client(const struct request_headers *headers)
 {
     const struct request_header_lines *lines = &headers->forwarded_for;
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (phr_parse_headers((const char *)data, n, parsed, &n_parsed, 0) < 0)
         return 0;
     for (size_t i = 0; i < n_parsed; i++)
-        if (parsed[i].name == NULL) /* a line that goes on: the guard lets none through */
+        if (parsed[i].name == NULL) /* a folded header line: the guard admits none */
             return 0;
     given = headers_of();
     request_headers_read(&given, &headers);

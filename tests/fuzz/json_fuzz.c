@@ -1,4 +1,4 @@
-/* Whatever json_read() accepts keeps its promises, and is accepted again when written out. */
+/* Everything that json_read() accepts keeps its promises, and is accepted again when written. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ static void check(const json_t *value, size_t depth)
     }
 }
 
-/* Without the blanks that jansson, like PostgreSQL, writes between tokens it means the same. */
+/* Removing the blanks that jansson and PostgreSQL write between tokens keeps the value. */
 static void check_compact(const char *spaced, const json_t *value)
 {
     static struct arena arena = {.cap = 1 << 24};

@@ -1,6 +1,7 @@
-/* The answer of a webhook's receiver, through libcurl as we set it up, but in the clear and over a pair of
-   sockets: whatever the receiver says, the attempt ends as an answer or as a fault of the receiver, never as
-   one of ours, and what is kept of the answer is a part of it. The input is all that the receiver sends. */
+/* The answer of a webhook's receiver, through libcurl with our options, but without TLS and over a
+   socket pair. Whatever the receiver sends, the attempt ends with an answer or as a fault of the
+   receiver, never as one of ours, and the stored excerpt is a part of the answer. The input is all
+   that the receiver sends. */
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <stdarg.h>
@@ -42,14 +43,14 @@ static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct 
     return pair[0];
 }
 
-/* In the place of the system's, for libcurl: the socket is connected already. */
+/* Replaces the system's for libcurl: the socket is already connected. */
 int connect(int fd, const struct sockaddr *addr, socklen_t len)
 {
     return 0;
 }
 
-/* In the place of libcurl's: plain HTTP is let through, and the socket is ours. Every value is a pointer or
-   as wide as one. */
+/* Replaces libcurl's: allows plain HTTP and supplies our socket. Every value is a pointer or as
+   wide as one. */
 CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...)
 {
     static CURLcode (*next)(CURL *, CURLoption, ...);
@@ -69,7 +70,7 @@ CURLcode curl_easy_setopt(CURL *curl, CURLoption option, ...)
     return next(curl, option, on_open_socket);
 }
 
-/* As if TLS had been set up. */
+/* Pretends that TLS was set up. */
 CURLcode curl_easy_getinfo(CURL *curl, CURLINFO info, ...)
 {
     static CURLcode (*next)(CURL *, CURLINFO, ...);
@@ -134,7 +135,7 @@ static void check_status(void)
     }
 }
 
-/* What a chunk holds is in one piece only where there is one. */
+/* A chunked body is contiguous in the input only if it has one chunk. */
 static void check_excerpt(void)
 {
     const struct str excerpt = {attempt.excerpt, attempt.excerpt_n};

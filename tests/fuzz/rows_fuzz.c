@@ -1,5 +1,6 @@
-/* Rows of the audit log's seal, as anybody who can write to the database may leave them: blocks and the
-   notes of retention. The input is a letter, and the values of a row or more, a line each; `\N` is NULL. */
+/* Rows of the audit log's seal that anyone with write access to the database may have left: blocks
+   and retention notes. The input is a letter and the values of one or more rows, one a line; `\N`
+   is NULL. */
 #include <libpq-fe.h>
 #include <string.h>
 
@@ -30,7 +31,7 @@ static PGresult *rows_new(int n_columns)
     return result;
 }
 
-/* Up to a zero byte, which PostgreSQL's text has not. */
+/* Sets the value up to a zero byte, as PostgreSQL's text has none. */
 static void set(PGresult *result, int row, int column, struct str text)
 {
     char *const copy = arena_cstr(&arena, text);
@@ -106,7 +107,7 @@ static void set_items(PGresult *result, const struct chain_block *sealed)
     set(result, 0, VERIFY_IMPLAUSIBLE_US, buf_str(&times));
 }
 
-/* As the sealer would have written it. */
+/* The row as the sealer would have written it. */
 static PGresult *row_of(const struct verify_block *block, int n_columns)
 {
     const struct chain_block *sealed = &block->sealed;
@@ -126,7 +127,7 @@ static PGresult *row_of(const struct verify_block *block, int n_columns)
     return result;
 }
 
-/* What the block says of how far everything is sealed. */
+/* The place up to which everything is sealed, according to the block. */
 static enum ends_kind place_in(const struct verify_block *block)
 {
     PGresult *row = row_of(block, READ_PLACE_IS_AHEAD + 1);
@@ -140,7 +141,7 @@ static enum ends_kind place_in(const struct verify_block *block)
     return kind;
 }
 
-/* Sealed with our key a block is ours, whatever it says; with a bit of it flipped it is not. */
+/* A block sealed with our key is ours, whatever its contents; with one bit flipped it is not. */
 static void check_seal(struct verify_block block)
 {
     const struct chain_block *sealed = &block.sealed;
@@ -171,7 +172,7 @@ static void check_seal(struct verify_block block)
     must(place_in(&block) == ENDS_UNKNOWN);
     block.sealed.key_id = str_of(signing_key_public(keys.own)->id);
     chain_hash_block(&block.sealed, &arena, block.hash);
-    must(place_in(&block) == ENDS_FOREIGN); /* the signature is that of another hash */
+    must(place_in(&block) == ENDS_FOREIGN); /* the signature belongs to another hash */
 }
 
 static void check_block(struct str lines, bool is_signed)
@@ -243,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     case 'b':
         check_block(lines, false);
         break;
-    case 's': /* some of them: signing takes a hundred times as long */
+    case 's': /* not for all inputs: signing takes a hundred times as long */
         check_block(lines, true);
         break;
     case 'p':

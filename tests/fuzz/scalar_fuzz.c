@@ -1,5 +1,5 @@
-/* Numbers, ids, times and encoded text: what reads one is held against a second way to read it, and what
-   was read is written so that it reads the same. */
+/* Numbers, ids, times and encoded text: each reader is compared with a second implementation, and a
+   value that was read is written and read back the same. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 enum { TEXT_MAX = 128 };
 
-/* A copy that C functions can read; NULL: it has a zero byte, or is long. */
+/* A NUL-terminated copy; NULL: the text has a zero byte or is too long. */
 static const char *c_string(struct str text)
 {
     static char copy[TEXT_MAX + 1];
@@ -94,7 +94,7 @@ static void check_hex(struct str text)
     }
 }
 
-/* Every byte percent-encoded decodes to itself. */
+/* If every byte is percent-encoded, the text decodes to itself. */
 static void check_form(struct str text)
 {
     char decoded[TEXT_MAX], encoded[3 * TEXT_MAX], again[TEXT_MAX];
@@ -124,7 +124,7 @@ static void check_names(struct str text)
         must(str_equal(text, str_of(operation_name(operation))));
 }
 
-/* A stored hash says what checking a password costs: an expensive one is not tried here. */
+/* A stored hash determines the cost of checking a password; only the cheapest is checked here. */
 static void check_password(struct str text)
 {
     const char *copy = c_string(text);

@@ -1,5 +1,5 @@
-/* The body of a search: whatever comes, it becomes a query within its limits, which can be bound to
-   and planned, or errors that can be written. */
+/* The body of a search: any input becomes either a query within its limits, which cursors can be
+   bound to and which can be planned, or errors that can be written. */
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/json/fields.h"
@@ -14,7 +14,7 @@ static void check_filter(const struct filter *filter)
         must(filter->values[i].p != NULL && text_is_utf8(filter->values[i]));
 }
 
-/* A parameter goes to the database as text that ends at its first NUL. */
+/* PostgreSQL ends a text parameter at its first zero byte. */
 static void check_statement(const struct search_query *query, struct arena *arena)
 {
     const struct uuid organization = {.b = {1}};

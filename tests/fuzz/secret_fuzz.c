@@ -1,5 +1,5 @@
-/* Sealed secrets, as anybody who can write to the database may leave them: nothing opens that was not sealed
-   with one of our keys, for that very endpoint. */
+/* Sealed secrets that anyone with write access to the database may have left: a secret opens only
+   if it was sealed with one of our keys for the same endpoint. */
 #include <string.h>
 
 #include "common/base/ascii.h"
@@ -21,7 +21,7 @@ static void set_up(void)
     must(secret_keys_read(STR(PREVIOUS), STR_NONE, &former));
 }
 
-/* The input as the secret: it comes back, also from the key of before, and is sealed again once. */
+/* Seals the input with the former key: it opens unchanged, and is rekeyed exactly once. */
 static void check_sealed(struct str secret)
 {
     struct str sealed = secret_seal(&former, &arena, &organization, &endpoint, secret), again;

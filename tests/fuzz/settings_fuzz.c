@@ -1,5 +1,5 @@
-/* What operators set: each setting is taken as it is meant or refused with a sentence, and a value given as
-   a file is the same as one given directly. The input is a letter and the value. */
+/* Settings of operators: each is read as intended or refused with a message, and a value in a file
+   has the same effect as one given directly. The input is a letter and the value. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static const struct setting truth_setting = {.name = "FUZZ",
                                              .offset = offsetof(struct settings, truth),
                                              .fallback = "0"};
 
-/* The environment holds these two themselves: setenv() would keep every value that it was given. */
+/* The environment refers to these two buffers: setenv() would keep a copy of every value. */
 static char direct[sizeof("FUZZ=") + VALUE_MAX], file[64];
 
 static bool load(const struct setting *setting, struct settings *out)
@@ -88,7 +88,7 @@ static void check_file(const char *value)
     must(fd >= 0 && dup2(fd, 1000) == 1000 && write(fd, value, strlen(value)) >= 0);
     must(write(fd, "\n", 1) == 1 && close(fd) == 0);
     give(value, path);
-    must(value[0] == '\0' || !load(&text_setting, &settings)); /* twice */
+    must(value[0] == '\0' || !load(&text_setting, &settings)); /* given both ways */
     give("", path);
     must(load(&text_setting, &settings) && strcmp(settings.text, value) == 0);
     free((char *)settings.text);
@@ -108,9 +108,9 @@ static void check_table(const char *value)
     check_file(value);
 }
 
-/* -- what programs make of the text ------------------------------------------------------------ */
+/* -- what programs read from the text ---------------------------------------------------------- */
 
-/* Hosts are tried one by one where there are several, each in its turn. */
+/* If there are several hosts, they are tried one by one, in turn. */
 static void check_database(const char *url)
 {
     struct db_hosts hosts;
@@ -194,7 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     case 'l':
         check_level(value);
         break;
-    case 'n': /* of name servers; opening them reads files */
+    case 'n': /* name servers; opening them reads files */
         dns_lookups_free(dns_lookups_new(value));
         break;
     }

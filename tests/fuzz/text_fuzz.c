@@ -1,4 +1,4 @@
-/* The rules for strings hold for any bytes, and a key is what its checksum says. */
+/* The rules for strings, and those for the kinds of tokens, hold for any bytes. */
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/crypto/crypto.h"

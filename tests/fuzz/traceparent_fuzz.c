@@ -1,5 +1,5 @@
-/* A trace context that is read out of a traceparent is written so that it reads the same again, and
-   the log is given the digits that stand there. */
+/* A trace context that was read from a traceparent is written and read back the same, and the log
+   gets the same digits. */
 #include <stdint.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Whatever is taken for the URL of an endpoint is read in the same way by libcurl. */
+/* libcurl reads every accepted URL of an endpoint in the same way. */
 #include <curl/curl.h>
 #include <stdint.h>
 #include <stdio.h>

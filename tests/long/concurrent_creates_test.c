@@ -1,6 +1,6 @@
-/* Creates that two replicas are asked for at once are felt by nobody else: a neighbour's requests
-   take as long as beside as many creates that share nothing. TEST_LONG=1 sees a difference of a fifth
-   in what 99 of 100 stay below; else turns are short, and it is of a half, in what 95 do. */
+/* Creates of the same contact in two replicas at once do not slow down a neighbour: its requests
+   take as long as beside the same number of creates that share nothing. TEST_LONG=1 detects a
+   difference of a fifth in the p99; the short form, with fewer requests, one of a half in the p95. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ enum { PER_SECOND = 200, ROUNDS_MAX = 12, REQUESTS_MAX = 1500 };
 
 struct sizes {
     int rounds, first_pairs, requests, percent;
-    int max_percent; /* of what it takes beside pairs that share nothing */
+    int max_percent; /* of the neighbour's time beside pairs that share nothing */
 };
 
 static struct sizes sizes_of_form(void)
@@ -31,7 +31,7 @@ static struct sizes sizes_of_form(void)
     };
 }
 
-/* What so many of 100 creates of the neighbour stay below, one after the other. */
+/* The neighbour sends creates one after the other: that percentile of their times. */
 static int64_t neighbour_us(const struct org *neighbour)
 {
     static int serial;

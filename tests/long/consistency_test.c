@@ -1,11 +1,10 @@
 /*
- * The consistency check: thousands of requests of every kind through two gateways, while every
- * process is killed once, and then the answers held against the audit log: an entry each, of the
- * same id and status, none twice and none without a request.
+ * The consistency check: sends thousands of requests of every kind through two gateways while every
+ * process is killed once, then compares the answers with the audit log: each answer has exactly one
+ * entry, with the same id and status, and no entry lacks a request.
  *
- * The exception is what was answered 500 or 503 while the audit log, or the way to it, was out of
- * reach: it may have no entry, or one that tells what truly came of it. How many there were is
- * printed.
+ * The exception is a request that was answered 500 or 503 while the audit log could not be reached:
+ * it may have no entry, or one with the true outcome. The test prints how many there were.
  *
  * TEST_LONG=1: 50,000 requests.
  */
@@ -34,7 +33,7 @@ enum {
     GATEWAYS = 2,
     REQUEST_MAX = 80 * 1024,
     PAUSE_MS = 50,          /* after a failure, so that an outage does not use up the requests */
-    LAST_DEADLINE_MS = 4000 /* nothing is begun after that */
+    LAST_DEADLINE_MS = 4000 /* no command starts later than this after its request */
 };
 
 /* -- what is sent --------------------------------------------------------------------------------
@@ -46,7 +45,7 @@ enum key { FULL, READ, FREE, LISTED, SECURE, LIMITED, NOBODYS, KEYS };
 struct shape {
     enum key key;
     const char *method, *path, *header, *body;
-    int status, or_status; /* what is right; 500 and 503 always may be */
+    int status, or_status; /* expected; 500 and 503 are always allowed */
 };
 
 #define CREATE(id, contact)                                                                        \
@@ -109,7 +108,7 @@ static bool is_denied(void *closure)
     return api_get(closure, "/nothing")->status == 403;
 }
 
-/* An organization whose policy, plan or limit stands in the way; its key. */
+/* Makes an organization whose policy, plan or limit refuses requests, and stores its key. */
 static void stand_in_the_way(struct org *org, enum key key)
 {
     org_new(org);
@@ -175,7 +174,7 @@ static bool wants_close(int number)
     return number / SHAPES % 3 == 0;
 }
 
-/* The key that is nobody's is used now and then only: its address would have to wait. */
+/* Uses the unknown key rarely: too many failures would throttle the test's address. */
 static const struct shape *shape_of(int number)
 {
     const struct shape *shape = &shapes[number % SHAPES];
@@ -273,11 +272,10 @@ static void kill_one_after_the_other(void)
     }
 }
 
-/* -- consistency check
-   -----------------------------------------------------------------------------------
+/* -- consistency check ---------------------------------------------------------------------------
  */
 
-/* {a,b,c}: of all answers, their ids or their statuses; those to nobody's key, or the others. */
+/* {a,b,c}: the ids or the statuses of all answers to the unknown key, or of all others. */
 static char *list(bool ids, bool of_nobody)
 {
     char *text = malloc((size_t)run.total * 38 + 3);
@@ -323,8 +321,8 @@ static int count_answers_to_nobody(void)
 struct audit_counts {
     int64_t equal;           /* the entry has the answer's status */
     int64_t without;         /* 500 or 503, and no entry */
-    int64_t other_outcome;   /* 500 or 503, and the entry tells what came of it */
-    int64_t of_unknown_keys; /* the key was nobody's */
+    int64_t other_outcome;   /* 500 or 503, and the entry has the true outcome */
+    int64_t of_unknown_keys; /* sent with the unknown key */
     int64_t unanswered;
 };
 

@@ -1,6 +1,6 @@
-/* One organization asks for the most expensive things that it may ask for, as often as it may: another
- * one's requests lose nothing, and take hardly longer than beside as many reads. TEST_LONG=1: 30 s
- * of each kind, a contact of 100,000 conversations. */
+/* One organization sends the most expensive requests it can, as fast as its limits allow: none of
+ * another's requests fail, and they take little longer than beside the same number of reads.
+ * TEST_LONG=1: 30 s of each kind, a contact with 100,000 conversations. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -25,12 +25,12 @@ enum {
     PROBE_EVERY_MS = 4,
     SAMPLES_MAX = 20000,
     TIMES_MAX = 3,
-    /* In the short form some six samples of a probe are above its p99. */
+    /* In the short form, only about six samples of a probe lie above its p99. */
     TIMES_MAX_SHORT = 5,
-    /* Of pages in the short form: all replies to a gateway come by one connection, and those of 6 MB
-       hold the others up for some 20 ms, which few samples show or not. */
+    /* For pages in the short form: all replies to a gateway share one connection, and a reply of 6 MB
+       delays the others by about 20 ms. With so few samples, the p99 may or may not show it. */
     TIMES_MAX_PAGES = 10,
-    /* What else the machine does comes and goes; a neighbour who is felt is felt each time. */
+    /* Noise from the machine comes and goes; a real slowdown shows in every measurement. */
     VIEWS_MAX = 3,
 };
 
@@ -122,7 +122,7 @@ struct view {
     struct steady_load_count load;
 };
 
-/* What the neighbour sees for so long, beside the load. */
+/* Runs the neighbour's probes beside the load. */
 static struct view see(const struct org *org, const char *conversation, struct steady_load *load,
                        const char *what, int seconds)
 {
@@ -157,9 +157,9 @@ static struct view see(const struct org *org, const char *conversation, struct s
     return view;
 }
 
-/* -- what the one asks for -------------------------------------------------------------------- */
+/* -- the expensive requests ------------------------------------------------------------------- */
 
-/* Has as many keys as an organization's limit takes. */
+/* Three keys: enough to use up the organization's limit, which is 2.5 times a key's. */
 struct hostile {
     struct org org;
     char keys[3][64];
@@ -184,8 +184,8 @@ static void fill(struct steady_load *load, const struct hostile *hostile, const 
         load->requests[i] = write_request(hostile->keys[i], method, path, body);
 }
 
-/* Conversations of one contact behind the service's back: with attributes that are stored out of
-   line, or none. */
+/* Inserts conversations of one contact directly into the table: with attributes so large that
+   PostgreSQL stores them out of line, or with none. */
 static void make_conversations(const struct org *org, const char *contact, int n, bool large)
 {
     new_conversation(org, format("%s-first", contact), contact);
@@ -202,7 +202,7 @@ static void make_conversations(const struct org *org, const char *contact, int n
         org->id, contact, format("%d", n), large ? "true" : "false", NULL);
 }
 
-/* Entries of the last day, which a search for one that there is not has to pass. */
+/* Recent entries, all of which a search without a match has to scan. */
 static void make_entries(const struct org *org, int n)
 {
     sql_integer(
@@ -228,7 +228,7 @@ static const char *search_of(const char *contact, int filters)
     return format("%s]}}", out);
 }
 
-/* As large as a body may be: every character takes six bytes. */
+/* About as large as a body may be: each character is a six-byte escape. */
 static const char *large_attributes(void)
 {
     char *body = calloc(1, 70 * 1024), *end = body;
@@ -382,7 +382,7 @@ Test(expensive_organization, does_not_feel_the_lists_of_the_dashboard)
     compare(&setup, lists, TIMES_MAX_SHORT);
 }
 
-/* Each to another conversation, so that none waits for another. */
+/* Each request updates its own conversation, so that none waits for another. */
 static void large_bodies(struct setup *setup)
 {
     const char *const body = large_attributes();

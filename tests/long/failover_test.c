@@ -1,10 +1,10 @@
 /*
- * Failover of PostgreSQL under load: the primary of a cluster under Patroni is killed, stopped and cut
- * off, one way after the other, and its synchronous standby takes over. Then everything that was
- * answered is looked up in what the last primary holds: no success is lost, no 503 has written, nothing
- * is there twice, and the audit log's seal is unbroken.
+ * Failover of PostgreSQL under load: the primary of a Patroni cluster is killed, stopped and cut off
+ * in turn, and each time its synchronous standby takes over. Afterwards all answers are compared with
+ * the database of the last primary: no success is lost, no request that got a 503 has written
+ * anything, nothing is stored twice, and the audit log's seal verifies.
  *
- * TEST_LONG=1: 20 failovers instead of 3, in other ways too, with a third of the requests a second.
+ * TEST_LONG=1: 20 failovers instead of 3, in more ways, at a third of the request rate.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -31,22 +31,22 @@ enum {
     RATE_LONG = 100,
     SOME = 200,                          /* successes in a row, from all threads of the load */
     HEALED_WITHIN_US = 10 * 1000 * 1000, /* from the promotion to the last failure */
-    STANDBY_AWAY_MS = 9000,              /* in which the primary has come to go on alone */
+    STANDBY_AWAY_MS = 9000,              /* by then, the primary goes on alone */
     AHEAD_MS = 1500,                     /* less than the primary waits before it goes on alone */
     WITHIN_MS = 60000,
 };
 
-/* Patroni brings it back by itself. */
+/* Patroni restarts the old primary by itself. */
 static void do_nothing(struct patroni_node *node)
 {
 }
 
-/* The short form has the first ones. */
+/* The short form uses the first FAILOVERS. */
 static const struct way {
     const char *name;
     void (*take_away)(struct patroni_node *node);
     void (*bring_back)(struct patroni_node *node);
-    bool is_ahead; /* of its standby, by what it wrote for a while */
+    bool is_ahead; /* it has written WAL that never reaches its standby */
 } ways[] = {
     {"killed ahead", patroni_node_kill, patroni_node_start, true},
     {"stopped", patroni_node_halt, patroni_node_resume, false},
@@ -57,14 +57,14 @@ static const struct way {
     {"asked to hand over", patroni_node_hand_over, do_nothing, false},
 };
 
-/* Of the standby: nothing is promoted. The short form has the first one. */
+/* Losses of the standby: nothing is promoted. The short form uses the first one. */
 static const struct way standby_ways[] = {
     {"standby stopped", patroni_node_halt, patroni_node_resume, false},
     {"standby killed", patroni_node_kill, patroni_node_start, false},
 };
 enum { LOSSES = 1, LOSSES_LONG = ARRAY_SIZE(standby_ways) };
 
-/* With the setting by which migrate learns of its role's password. */
+/* Each with the setting that gives migrate the password of its role. */
 static const struct {
     const char *name, *password_setting;
 } services[] = {
@@ -76,8 +76,8 @@ enum { N_SERVICES = ARRAY_SIZE(services) };
 
 struct failover {
     const char *way;
-    int64_t failed_us, promoted_us,
-        over_us; /* by clock_mono_us(); nothing promoted: as failed_us */
+    /* By clock_mono_us(). promoted_us equals failed_us if nothing was promoted. */
+    int64_t failed_us, promoted_us, over_us;
 };
 
 static struct patroni_cluster cluster;
@@ -104,7 +104,7 @@ static void migrate(void)
                  0);
 }
 
-/* From here on the test's helpers are about this deployment, and not about the stack. */
+/* From here on, the test's helpers use this deployment instead of the stack. */
 static void turn_to_it(void)
 {
     setenv("DATABASE_URL", patroni_cluster_admin_url(&cluster, "conversations"), 1);
@@ -170,8 +170,7 @@ static void fail_over(struct failover *failover, const struct way *way, struct l
     failover->over_us = clock_mono_us();
 }
 
-/* The primary waits for a standby that is gone, and with it whoever has something to commit, until it
-   goes on alone. */
+/* The primary, and every commit with it, waits for the lost standby until it goes on alone. */
 static void lose_standby(struct failover *failover, const struct way *way, struct load *load)
 {
     const int primary = patroni_cluster_await_synchronous(&cluster);
@@ -188,7 +187,7 @@ static void lose_standby(struct failover *failover, const struct way *way, struc
     failover->over_us = clock_mono_us();
 }
 
-/* -- what came of it --------------------------------------------------------------------------- */
+/* -- the checks -------------------------------------------------------------------------------- */
 
 static int64_t last_failure_us(const struct load *load, const struct failover *failover)
 {

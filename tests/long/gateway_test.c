@@ -1,5 +1,5 @@
-/* Who has a good key goes on being served: while others make up keys by the thousand each second, and
-   when the only gateway is killed. */
+/* Clients with a valid key are served while others send thousands of made-up keys a second, and again
+   soon after the only gateway is killed. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct flooder {
     struct http_connection client;
 };
 
-/* Each with a separate key, from a separate address. */
+/* Each request has its own key and its own client address. */
 static size_t write_volley(const struct flooder *flooder, char *out, size_t capacity)
 {
     char token[TOKEN_TEXT + 1];
@@ -82,7 +82,7 @@ static void *flood(void *closure)
     return NULL;
 }
 
-/* What a client with a good key sees meanwhile: the duration that 99 of 100 requests stay below. */
+/* The p99 of a client with a valid key during the flood. */
 static int64_t use_a_good_key(const struct replica *gateway, const char *key, int64_t end_us)
 {
     enum { MAX = 20000 };

@@ -1,5 +1,5 @@
--- What is there beside each conversation of :'organization' that growth.sql has made: an audit entry, as if it had
--- been created now, and an event that no endpoint wanted.
+-- Adds two rows for each conversation of :'organization' that growth.sql made: an audit entry dated now, and an
+-- event that no endpoint subscribed to.
 SET synchronous_commit = off;
 
 CREATE PROCEDURE pg_temp.beside(organization uuid)
@@ -11,7 +11,7 @@ DECLARE
   ms bigint;
 BEGIN
   FOR c IN 1 .. cardinality(ids) BY 10000 LOOP
-    ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint; -- the seal wants entries of now
+    ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint; -- the seal reports backdated entries
     INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation, http_status,
                                outcome, conversation_id)
     SELECT organization, to_timestamp(ms / 1000.0),

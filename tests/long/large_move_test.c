@@ -1,5 +1,5 @@
-/* Organizations with much in them move to another cell and back while they are asked: what they had is there
- * afterwards, row by row, and they are closed for a moment only. TEST_LONG=1 has 20 moves, up to a million rows. */
+/* Large organizations move to another cell and back under load: every row is still there afterwards, and each
+ * organization is closed only briefly. TEST_LONG=1: 20 moves, of up to a million rows. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ TestSuite(large_move, .init = stack_have_alone);
 
 enum { PER_SECOND = 200, BESIDE_PER_SECOND = 50, CLOSED_MAX_MS = 2000, SEALED_WITHIN_S = 900 };
 
-/* An organization of so many conversations, with as many entries and events, moves there and back so often. */
+/* An organization with `rows` conversations, entries and events each moves there and back `times` times. */
 enum { TIMES_MAX = 4 };
 struct size {
     int rows, times;
@@ -33,7 +33,7 @@ static const char *database_of(const char *cell)
     return strcmp(cell, "main") == 0 ? stack_setting("DATABASE_URL") : own_stack_database_url(cell);
 }
 
-/* Conversations of 90 days and their contacts, an entry and an event of each. */
+/* Conversations of 90 days with their contacts; one entry and one event for each conversation. */
 static void fill(const struct org *org, int rows)
 {
     static const char *const psql = "psql -qX -v ON_ERROR_STOP=1 %s '%s'";
@@ -49,8 +49,8 @@ static void fill(const struct org *org, int rows)
     postgres_do(database_of("main"), "ANALYZE");
 }
 
-/* What was filled in, and is changed by nobody: how many rows of each table, and the sum of their hashes. A
-   move changes the numbers that entries have from the server alone. */
+/* The rows that fill() has made and nothing has changed since: for each table their count and the sum of their
+   hashes. Leaves out xid: it comes from the server, so a move changes it. */
 static const char *filled_rows(const struct org *org, const char *cell)
 {
     static const char *const sums =
@@ -76,7 +76,7 @@ struct chain_head {
     const char *number, *hash;
 };
 
-/* The newest block of its log; only when everything is sealed. */
+/* Waits until all entries are sealed; the newest block of the log. */
 static struct chain_head await_head(const struct org *org)
 {
     const int64_t end_us = clock_mono_us() + SEALED_WITHIN_S * INT64_C(1000000);
@@ -87,7 +87,7 @@ static struct chain_head await_head(const struct org *org)
                             *head = json_object_get(verified, "head");
 
         cr_assert(json_is_true(json_object_get(verified, "ok")), "%s", json_dumps(verified, 0));
-        /* The head is that of the moment at which verifying began. */
+        /* The head dates from the start of the verification: equal counts mean all is sealed. */
         if (head != NULL && json_integer_value(json_object_get(head, "entries")) ==
                                 json_integer_value(json_object_get(verified, "entries")))
             return (struct chain_head){
@@ -135,7 +135,7 @@ static void move_there_and_back(const struct org *org, int times)
     }
     load_stop(load);
     cr_expect_leq(load_longest_refusal_us(load, begun_us, 2 * times), CLOSED_MAX_MS * 1000);
-    postgres_do(database_of("main"), "ANALYZE"); /* what comes is read by large joins */
+    postgres_do(database_of("main"), "ANALYZE"); /* for the large joins of the checks below */
     fprintf(stderr, "%d requests, %d answered 503\n", load_count(load),
             load_expect_refusals_only(load));
     load_check_consistency(load);

@@ -1,4 +1,4 @@
-/* Many large pages that are asked for at once: none is lost, and few are held at a time. */
+/* Many large pages requested at once: none is lost, and the service holds few at a time. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -7,10 +7,10 @@
 #include "tests/support/measure.h"
 #include "tests/support/sql.h"
 
-/* Alone, since who else asks for a page waits until all of them are made. */
+/* Alone: any other request for a page would wait until all of these are made. */
 TestSuite(large_pages, .init = stack_have_alone);
 
-/* Pages that are asked for in one go. */
+/* Pages that are requested at once. */
 struct burst {
     const char *process;
     const char *subject, *body;
@@ -19,7 +19,7 @@ struct burst {
     long peak_most_kb; /* of the process that makes them */
 };
 
-/* All of them come or, where the slow lane does not reach them in 40 s, are refused, and the process
+/* Every page arrives or, if the slow lane does not reach it within 40 s, is refused; the process
    holds few at a time. */
 static void expect_burst(const struct org *org, const struct burst *burst)
 {
@@ -55,7 +55,7 @@ Test(large_pages, of_the_inbox_are_held_a_few_at_a_time)
     expect_burst(&org, &burst);
 }
 
-/* The longest names that there are, and as many as one asks for when nobody holds one back. */
+/* Keys with the longest names allowed; requested over the bus, where no rate limit applies. */
 Test(large_pages, of_keys_stay_far_below_the_limit_of_memory)
 {
     static const struct burst burst = {
@@ -80,7 +80,7 @@ Test(large_pages, of_keys_stay_far_below_the_limit_of_memory)
     expect_burst(&org, &burst);
 }
 
-/* A batch of them is more than the bus keeps for a socket that takes no more. */
+/* One batch of these pages is more than the bus buffers for a socket that accepts no more. */
 Test(large_pages, of_searches_are_all_answered_or_refused)
 {
     static const struct burst burst = {

@@ -22,7 +22,7 @@ static long memory_kb(void)
     return pages * 4;
 }
 
-/* So many endpoints for one event, put where operators' commands would put them. */
+/* Inserts n endpoints for one event directly into the table. */
 static void make_endpoints(const struct org *org, const char *url, const char *event, int n)
 {
     sql_text("WITH made AS (INSERT INTO webhook.endpoints (organization_id, id, url, events,"
@@ -33,7 +33,7 @@ static void make_endpoints(const struct org *org, const char *url, const char *e
 
 #define QUEUE "hashtextextended('webhook.queue', 0))"
 
-/* Leaves nothing to be done for the tests behind this one. */
+/* Leaves no work for the tests that follow. */
 static void drop_endpoints(const struct org *org)
 {
     sql_text("SELECT pg_advisory_lock(" QUEUE, NULL);
@@ -67,7 +67,7 @@ static struct delay delay_of(int64_t *late_us, int n)
 Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
 {
     enum { EVENTS_MAX = 300, LATE_US = 1000 * 1000 };
-    /* As many deliveries in a minute as an organization is given, some to spare. */
+    /* Stays somewhat below the deliveries a minute that an organization may have. */
     const int hanging = long_form_or(100, 40), per_second = long_form_or(4, 50),
               events = per_second * long_form_or(60, 5);
     static int64_t sent_us[EVENTS_MAX], late_us[EVENTS_MAX];
@@ -90,7 +90,7 @@ Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
         sent_us[i] = clock_mono_us();
     }
     receiver_await(receiver, "/ok", (size_t)events + 1, 10000);
-    /* In the order in which they came: what was sent first is not later than what came first. */
+    /* Deliveries may arrive out of order: compares the i-th arrival with the i-th event sent. */
     for (int i = 0; i < events; i++)
         late_us[i] = receiver_get(receiver, "/ok", (size_t)i + 1)->at_us - sent_us[i];
     delay = delay_of(late_us, events);
@@ -104,7 +104,7 @@ Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
     drop_endpoints(&org);
 }
 
-/* An organization that makes many events for many endpoints, faster than they can be fanned out. */
+/* One organization makes events for many endpoints faster than they can be fanned out. */
 Test(webhook_load, a_backlog_of_one_organization_delays_no_other)
 {
     enum { EVENTS_MAX = 600, ENDPOINTS = 50, PACE_US = 100 * 1000, LATE_US = 1000 * 1000 };
@@ -133,7 +133,7 @@ Test(webhook_load, a_backlog_of_one_organization_delays_no_other)
         sent_us[i] = clock_mono_us();
     }
     receiver_await(receiver, "/ok", (size_t)events + 1, 10000);
-    minutes = (clock_mono_us() - began_us) / 60000000 + 2; /* those that were begun */
+    minutes = (clock_mono_us() - began_us) / 60000000 + 2; /* calendar minutes, at most */
     for (int i = 0; i < events; i++)
         late_us[i] = receiver_get(receiver, "/ok", (size_t)i + 1)->at_us - sent_us[i];
     rows = sql_integer("SELECT (SELECT count(*) FROM webhook.queue WHERE organization_id ="
@@ -194,7 +194,7 @@ static void time_creates(const struct org *org, int64_t *took_us, int n, int *nu
     }
 }
 
-/* In turns, since the machine itself has its moods. */
+/* Alternates between the two, since the machine's speed varies. */
 Test(webhook_load, creating_is_not_slowed_by_dead_endpoints)
 {
     enum { TURNS_MAX = 8, EACH = 50 };

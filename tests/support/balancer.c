@@ -69,7 +69,7 @@ const char *balancer_start(const struct balanced *gateways, int n)
     return base;
 }
 
-/* Its own page says DOWN of those that it leaves out, each with what the check found. */
+/* The status page has DOWN for each gateway that is left out, with the failed check. */
 static bool leaves_nobody_out(void *closure)
 {
     const struct client_response *page = http_send(&(struct client_request){.method = "GET",

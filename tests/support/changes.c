@@ -7,7 +7,7 @@
 
 enum { SOON_MS = 30 * 1000 };
 
-/* A change leaves the outbox when the log has it. */
+/* A change leaves the outbox once the log has it. */
 static bool have_left(void *closure)
 {
     const char *const *organization_id = closure;

@@ -1,18 +1,19 @@
 /*
- * changes - the log of changes as tests look into it. What access changes is there a moment after the
- * change: these wait for it.
+ * changes - reads the log of changes. A change by access reaches the log a moment later: these
+ * functions wait for it.
  *
  * Threads  One at a time.
- * Fails    Fails the test: a change that is under way for half a minute does not come.
+ * Fails    Fails the test: a change that takes half a minute is considered lost.
  */
 #ifndef TESTS_SUPPORT_CHANGES_H
 #define TESTS_SUPPORT_CHANGES_H
 
 #include <stdint.h>
 
-/* Whatever access has changed in the organization is in the log. */
+/* Returns once all changes that access has made in the organization are in the log. */
 void changes_await(const char *organization_id);
-/* How many of the organization's are as an SQL condition says, once all of them are there. */
+/* The number of the organization's changes that match an SQL condition, once all of them are in the
+   log. */
 int64_t changes_count(const char *organization_id, const char *condition);
 
 #endif

@@ -64,7 +64,7 @@ static void note(struct collector *collector, const char *head, size_t head_n, c
 
 /* -- connections ----------------------------------------------------------------------------- */
 
-/* How long the first request is; 0 = not all of it is there yet. */
+/* The length of the first request; 0 = incomplete. */
 static size_t whole(const struct line *line, size_t *head_n)
 {
     const char *end = memmem(line->request, line->n, "\r\n\r\n", 4);

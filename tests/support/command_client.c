@@ -26,7 +26,7 @@ struct command_client {
     uint64_t sent;
     char request_id[UUID_TEXT + 1];
 
-    /* Replies come on a thread of the bus. */
+    /* Replies arrive on a thread of the bus. */
     pthread_mutex_t lock;
     int n_replies, n_notices, n_unrecorded;
     char replies[REPLIES_MAX][TEXT_MAX]; /* by token */
@@ -56,7 +56,7 @@ static void on_reply(void *closure, uint64_t token, enum bus_reply_kind kind,
     bus_wake(client->bus);
 }
 
-/* However late it comes. */
+/* However late a reply is. */
 static bool is_awaited(void *closure, uint64_t token)
 {
     return true;
@@ -119,7 +119,7 @@ void command_client_send_number(struct command_client *client, const char *subje
     command_client_send(client, subject, text, COMMAND_NORMAL);
 }
 
-/* A number that a thread of the bus counts up. */
+/* Reads a number that a thread of the bus increments. */
 static int locked(struct command_client *client, const int *number)
 {
     pthread_mutex_lock(&client->lock);

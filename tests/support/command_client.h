@@ -1,10 +1,10 @@
 /*
- * command_client - sends commands over the bus as the gateway does, those of one step to a subject that takes
- *                  bundles in one, and keeps the replies.
+ * command_client - sends commands over the bus as the gateway does, and keeps the replies. Commands
+ * of one step to a
+ *                  subject that takes bundles leave as one bundle.
  *
  * Threads  The test's; replies arrive while it waits.
- * Fails    Fails the test, also after a wait of
- *          COMMAND_CLIENT_TIMEOUT_MS.
+ * Fails    Fails the test, also after a wait of COMMAND_CLIENT_TIMEOUT_MS.
  */
 #ifndef TESTS_SUPPORT_COMMAND_CLIENT_H
 #define TESTS_SUPPORT_COMMAND_CLIENT_H

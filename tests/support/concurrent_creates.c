@@ -67,16 +67,16 @@ int deadlocks_logged(void)
 
 enum { PAIRS = 16, BODY_MAX = 512 };
 
-/* What two threads share. */
+/* Shared by the two threads of a pair. */
 struct pair {
     pthread_barrier_t both;
-    bool is_over; /* as the first of them sees it: they stop together */
+    bool is_over; /* decided by one of them: they stop together */
 };
 
 struct sender {
     struct pairs *pairs;
     struct pair *pair;
-    int number; /* 0, 1: of the first pair */
+    int number; /* 0 and 1 are the first pair */
     pthread_t thread;
     struct http_connection client;
 };
@@ -85,7 +85,7 @@ struct pairs {
     struct org org;
     bool share_contact;
     int64_t pause_us; /* between two requests of one thread */
-    int64_t since_us; /* makes external ids that were not there before */
+    int64_t since_us; /* makes external ids unique */
     atomic_bool is_over;
     atomic_int sent, made, others, example;
     struct pair at[PAIRS];

@@ -1,12 +1,13 @@
 /*
- * concurrent_creates - creates that come two at a time, in several replicas of the conversation
+ * concurrent_creates - pairs of simultaneous creates, in several replicas of the conversation
  * service.
  *
- * What     Threads in pairs: both of a pair send a create at the same moment, each with its own
- *          external id, for one new contact. Or for two, which is the same work without a race.
- *          The replicas are those of the stack and as many more as it takes; the metrics of all
- *          of them count alike.
- * Owns     Everything opened and begun must be ended; a test that fails leaves it to its process.
+ * What     Pairs of threads: both threads of a pair send a create at the same moment, each with its
+ *          own external id, for the same new contact. Or for two contacts, which is the same work
+ *          without a race. The replicas are those of the stack and as many more as needed; counters
+ *          are summed over all of them.
+ * Owns     Everything opened and begun must be ended; after a failure it ends with the test's
+ *          process.
  * Threads  Its own; the functions are for the test's.
  * Fails    Fails the test.
  */
@@ -20,11 +21,11 @@
 struct replicas;
 
 struct replicas *replicas_open(int n);
-/* A counter, in all of them. */
+/* A counter, summed over all replicas. */
 long long replicas_count(const struct replicas *replicas, const char *series);
 void replicas_close(struct replicas *replicas);
 
-/* How many deadlocks PostgreSQL has written about. */
+/* The number of deadlocks in PostgreSQL's log. */
 int deadlocks_logged(void);
 
 /* -- pairs ----------------------------------------------------------------------------------- */
@@ -33,13 +34,13 @@ struct pairs;
 
 struct pairs_seen {
     int made;    /* 201 */
-    int others;  /* any other answer, or none */
-    int example; /* the status of one of those; 0 = no answer */
+    int others;  /* any other response, or none */
+    int example; /* the status of one of these; 0 = no response */
 };
 
-/* `per_second` pairs, as far as that can be had; 0 = as many as there can be. */
+/* `per_second` pairs, if the machine is fast enough; 0 = as fast as possible. */
 struct pairs *pairs_begin(const struct org *org, bool share_contact, int per_second);
-/* Waits until so many pairs have been sent. */
+/* Waits until `n` pairs have been sent. */
 void pairs_await(struct pairs *pairs, int n);
 struct pairs_seen pairs_end(struct pairs *pairs);
 

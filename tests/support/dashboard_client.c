@@ -74,7 +74,7 @@ struct client_response *dashboard_client_send(const struct dashboard_client_requ
         session != NULL ? format("session=%s", session->token) : NULL);
     add(&lines, "Content-Type", request->type, is_change ? "application/json" : NULL);
     if (request->type != NULL && request->type[0] == '\0')
-        lines.at[lines.n++] = "Content-Type:"; /* as curl is told to send none */
+        lines.at[lines.n++] = "Content-Type:"; /* tells curl to send none */
     for (const char *const *h = request->headers; h != NULL && *h != NULL; h++) {
         cr_assert_lt(lines.n, HEADERS_MAX - 1);
         lines.at[lines.n++] = *h;
@@ -129,7 +129,7 @@ static void copy(char *to, size_t capacity, const char *from)
     memcpy(to, from, strlen(from) + 1);
 }
 
-/* Somebody who is turned away while many others sign in tries again. */
+/* Retries a sign-in that is turned away because many others sign in. */
 static void open_session(struct dashboard_session *session)
 {
     const int64_t until_us = clock_mono_us() + SIGN_IN_US;

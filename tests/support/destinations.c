@@ -80,7 +80,7 @@ const struct bad_destination bad_destinations[] = {
     {"https://%31%32%37.0.0.1/", "escaped digits", false},
     {"https://example.com%00.evil.com/", "escaped NUL", false},
     {"https://aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.com/", "long label", false},
-    /* IPv4 in strange clothes */
+    /* unusual forms of IPv4 */
     {"https://127.1/", "short", false},
     {"https://127.0.1/", "short", false},
     {"https://2130706433/", "one number", false},

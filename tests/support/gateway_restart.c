@@ -16,7 +16,7 @@
 enum { THREADS = 8, SERVED = 20 /* of each thread, before and after */, RECORDS_MAX = 20000 };
 enum { PAUSE_MS = 4, WITHIN_MS = 30000 };
 
-/* One request. The status is 0 if a connection brought no answer. */
+/* One request. The status is 0 if there was a connection but no response. */
 enum { NO_CONNECTION = -1 };
 struct record {
     int64_t sent_us, ended_us;
@@ -84,7 +84,7 @@ static bool are_served(void *closure)
     return true;
 }
 
-/* Of a separate organization: what a gateway that is killed has leased of a limit is lost. */
+/* With its own organization: the part of a limit that a killed gateway had leased is lost. */
 static struct run *start(const struct replica *gateway)
 {
     struct run *run = calloc(1, sizeof(*run));
@@ -112,8 +112,8 @@ static void stop(struct run *run)
         cr_assert_eq(pthread_join(run->pingers[i].thread, NULL), 0);
 }
 
-/* A connection may have been tried before the process listened and its failure been noted after the
-   first 200, by a thread that had to wait for its turn. */
+/* A thread that got no CPU time may have tried to connect before the process listened, and recorded
+   the failure after the first 200. */
 static bool failed_after(const struct record *record, int64_t first_us)
 {
     if (record->status == NO_CONNECTION)
@@ -121,7 +121,7 @@ static bool failed_after(const struct record *record, int64_t first_us)
     return record->status != 200 && record->ended_us > first_us;
 }
 
-/* Of the requests that were sent to the new process. */
+/* Covers the requests that were sent to the new process. */
 static struct gateway_restart summarize(const struct run *run, int64_t start_us)
 {
     struct gateway_restart restart = {.first_us = INT64_MAX, .healed_us = 0};

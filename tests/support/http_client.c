@@ -42,7 +42,7 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
 {
     struct client_response *response = closure;
 
-    /* An interim answer (100) is followed by the one that counts. */
+    /* An interim response (100) is followed by the final one. */
     if (size * n >= 5 && memcmp(bytes, "HTTP/", 5) == 0)
         response->head_n = 0;
     append(&response->head, &response->head_n, bytes, size * n);
@@ -60,7 +60,7 @@ static struct client_response *response_new(const struct client_request *request
     return response;
 }
 
-/* Finds the n-th line of that name; returns its value's start and length. */
+/* Finds the n-th header of that name; returns its value's start and length. */
 static const char *find(const struct client_response *response, const char *name, int nth,
                         size_t *n)
 {
@@ -124,7 +124,7 @@ static bool wants(const struct client_request *request, const char *name)
 
 static struct curl_slist *headers_of(const struct client_request *request)
 {
-    /* curl's own additions are taken out: a request holds what the test says. */
+    /* Removes curl's own additions, so that a request has only what the test gives. */
     struct curl_slist *list = curl_slist_append(NULL, "Expect:");
     char line[512];
 
@@ -140,7 +140,7 @@ static struct curl_slist *headers_of(const struct client_request *request)
     return list;
 }
 
-/* What the contract promises of every answer. */
+/* The promises of the contract for every response. */
 static void check_invariants(struct client_response *response)
 {
     const char *id = http_header(response, "X-Service-Request-Id");

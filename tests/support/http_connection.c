@@ -78,7 +78,8 @@ void http_connection_end_sending(struct http_connection *connection)
 
 /* -- what comes ------------------------------------------------------------------------------- */
 
-/* Takes in what is there, waiting up to `until_us` for something. False: nothing more will come. */
+/* Reads what has arrived, waiting until `until_us` for something. False: nothing more will
+   arrive. */
 static bool take_in(struct http_connection *connection, int64_t until_us)
 {
     struct pollfd p = {.fd = connection->fd, .events = POLLIN};
@@ -113,7 +114,8 @@ static bool take_until(struct http_connection *connection, size_t n, int64_t unt
     return true;
 }
 
-/* Where the line or the head ends that begins there, by its last bytes; 0 when they do not come. */
+/* The end of the line or head that begins at `from`, found by its last bytes; 0 if they do not
+   arrive. */
 static size_t take_until_text(struct http_connection *connection, size_t from, const char *text,
                               int64_t until_us)
 {
@@ -129,7 +131,7 @@ static size_t take_until_text(struct http_connection *connection, size_t from, c
     }
 }
 
-/* Forgets the latest response. */
+/* Drops the latest response. */
 static void drop_taken(struct http_connection *connection)
 {
     if (connection->taken == 0)
@@ -176,8 +178,7 @@ bool http_connection_header(const struct connection_response *response, const ch
     return false;
 }
 
-/* Puts the chunks one after the other, at the place of the first. Where the last one ends in
-   `taken`. */
+/* Joins the chunks, at the place of the first one. *taken: the end of the last one. */
 static bool read_chunks(struct http_connection *connection, size_t from, size_t *body_n,
                         size_t *taken, int64_t until_us)
 {
@@ -206,7 +207,7 @@ static bool read_body(struct http_connection *connection, size_t from,
 
     connection->taken = from;
     if (out->status < 200)
-        return true; /* interim: the answer follows */
+        return true; /* interim: the final response follows */
     if (http_connection_header(out, "Content-Length", value, sizeof(value))) {
         out->body_n = strtoul(value, NULL, 10);
         connection->taken += out->body_n;
@@ -221,7 +222,7 @@ static bool read_body(struct http_connection *connection, size_t from,
     return connection->has_ended;
 }
 
-/* The NULs take the place of bytes that nobody reads any more, or that are put back. */
+/* The NULs replace bytes that are no longer needed, or that are restored later. */
 static bool read_response(struct http_connection *connection, struct connection_response *out,
                           int64_t until_us)
 {
@@ -259,7 +260,7 @@ bool http_connection_receive(struct http_connection *connection, struct connecti
     if (!http_connection_header(out, "X-Service-Request-Id", out->request_id,
                                 sizeof(out->request_id)))
         out->request_id[0] = '\0';
-    /* Which request it answers is not known here. An interim answer (100) is not one yet. */
+    /* The request is not known here. An interim response (100) is not written. */
     if (out->status >= 200 && !connection->is_private)
         journal_write(&(struct journal_entry){.head = out->head,
                                               .head_n = strlen(out->head),

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* NULL, and bytes that are no UTF-8, become null. */
+/* NULL, and bytes that are not UTF-8, become null. */
 static void set(json_t *line, const char *name, const char *bytes, size_t n)
 {
     json_t *text = bytes != NULL ? json_stringn(bytes, n) : NULL;
@@ -50,7 +50,7 @@ void journal_write(const struct journal_entry *entry)
     text = json_dumps(line, JSON_COMPACT);
     cr_assert_not_null(text);
     n = strlen(text);
-    text[n] = '\n'; /* in the place of the NUL */
+    text[n] = '\n'; /* in place of the NUL */
     append(path, text, n + 1);
     free(text);
     json_decref(line);

@@ -1,12 +1,12 @@
 /*
- * journal - a line of JSON for each answer that a test gets, so that all of them can be held
- * against the description of the API afterwards (tests/api/conformance.test.mjs).
+ * journal - writes a line of JSON for each response that a test gets, so that all of them can be
+ * checked against the description of the API afterwards (tests/api/conformance.test.mjs).
  *
- * What     Appends to the file that HTTP_JOURNAL names; does nothing when it names none. A line is
- *          {"method", "target", "sent", "head", "body"}; unknown ones are null. No header of a
- *          request is written: keys are among them.
+ * What     Appends to the file that HTTP_JOURNAL names, if it is set. A line is {"method",
+ *          "target", "sent", "head", "body"}; unknown values are null. No request headers are
+ *          written, since they contain keys.
  * Threads  Any, and any number of processes: a line is one write to a file opened for appending.
- * Fails    Fails the test, also when the body of an answer is no UTF-8.
+ * Fails    Fails the test, also if the body of a response is not UTF-8.
  */
 #ifndef TESTS_SUPPORT_JOURNAL_H
 #define TESTS_SUPPORT_JOURNAL_H
@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 struct journal_entry {
-    const char *method; /* NULL: not known, as is the target */
+    const char *method; /* NULL: unknown, as is the target */
     const char *target; /* the path with its query: "/api/v1/ping" */
     const char *sent;   /* NULL: no body */
     size_t sent_n;

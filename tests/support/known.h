@@ -1,9 +1,10 @@
 /*
- * known - conversations that were answered, the latest of them, for requests to meet at.
+ * known - the latest conversations that exist for certain, so that requests can meet at the same
+ * ones.
  *
  * Owns     `struct known_list` owns its memory between known_init() and known_release().
  * Threads  Any may add and pick.
- * Fails    Fails the test when there is no memory.
+ * Fails    Fails the test if there is no memory.
  */
 #ifndef TESTS_SUPPORT_KNOWN_H
 #define TESTS_SUPPORT_KNOWN_H
@@ -24,10 +25,10 @@ struct known_list {
 
 void known_init(struct known_list *list, unsigned capacity);
 void known_release(struct known_list *list);
-/* In the place of the one that was added first, when there is no room. */
+/* Replaces the oldest one if the list is full. */
 void known_add(struct known_list *list, const char *id, unsigned number);
-/* Which of the latest so many, the latest first, as far as they are kept: `choice` modulo how many
-   there are; false when there is none. */
+/* Picks one of the latest `among`, counting back from the latest, as far as they are kept: the one
+   at `choice` modulo their number. False if there is none. */
 bool known_pick(struct known_list *list, unsigned choice, unsigned among, struct known *out);
 
 #endif

@@ -21,7 +21,7 @@ struct load {
     int64_t pause_us;
     atomic_bool stopping;
     atomic_int n;
-    atomic_int served; /* successes since the last other answer */
+    atomic_int served; /* successes since the last other response */
     pthread_t threads[THREADS];
     const char *conversations[THREADS]; /* each thread updates one of its own */
     struct load_record records[RECORDS_MAX];
@@ -108,7 +108,7 @@ static void *work(void *closure)
             atomic_fetch_add(&load->served, 1);
         else
             atomic_store(&load->served, 0);
-        /* Who fell behind does not catch up in a burst. */
+        /* A thread that fell behind does not catch up in a burst. */
         due_us += load->pause_us;
         if (due_us < clock_mono_us())
             due_us = clock_mono_us();
@@ -234,7 +234,7 @@ int64_t load_last_failure_us(const struct load *load)
    ------------------------------------------------------------------------------
  */
 
-/* {a,b,c}: of the records that `wanted` takes, what `piece` prints. */
+/* {a,b,c}: the text of `piece` for each record that is `wanted`. */
 static char *array_of(const struct load *load, bool (*wanted)(const struct load_record *),
                       int (*piece)(const struct load_record *, char *, size_t))
 {
@@ -269,7 +269,7 @@ static int print_external_id(const struct load_record *record, char *out, size_t
     return snprintf(out, capacity, "load-%d", record->number);
 }
 
-/* 503 may lack its entry, and so may a 500 that was given while the audit log was out of reach. */
+/* A 503 may lack its entry, and so may a 500 sent while the audit log was out of reach. */
 static bool must_be_recorded(const struct load_record *record)
 {
     return record->status != 0 && record->status < 500;
@@ -400,8 +400,8 @@ static void check_creates(const struct load *load)
     free(refused);
 }
 
-/* A thread's updates follow one another: each key holds its last success or an unclear later one.
- */
+/* A thread's updates are sequential: each key holds its last success or a later one that is
+   unclear. */
 static void check_updates(const struct load *load)
 {
     for (int thread = 0; thread < THREADS; thread++) {

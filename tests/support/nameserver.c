@@ -15,7 +15,7 @@
 
 enum { TYPE_A = 1, TYPE_CNAME = 5, TYPE_AAAA = 28, HEAD = 12, MESSAGE_MAX = 1024, LABELS_MAX = 16 };
 
-/* A question taken apart, and the answer as it grows. */
+/* A parsed question, and its answer so far. */
 struct exchange {
     char labels[LABELS_MAX][64];
     size_t n_labels, question_n;
@@ -57,7 +57,7 @@ static bool has(const struct exchange *exchange, const char *label)
     return false;
 }
 
-/* Name is a pointer into the message; a life of 0 seconds. */
+/* The name is a pointer into the message; the TTL is 0 seconds. */
 static void add(struct exchange *exchange, size_t name, unsigned type, const void *data, size_t n)
 {
     unsigned char *at = exchange->message + exchange->n;
@@ -125,7 +125,7 @@ static void add_addresses(struct exchange *exchange, int only)
     }
 }
 
-/* 0: say nothing. */
+/* 0: send no answer. */
 static size_t response(struct exchange *exchange)
 {
     static int rebinds;

@@ -1,14 +1,14 @@
 /*
- * nameserver - a DNS server inside the test's process, where WEBHOOK_DNS_SERVER points to.
+ * nameserver - a DNS server inside the test's process; WEBHOOK_DNS_SERVER points to it.
  *
  * What     The labels of the requested name decide the answer:
  *
- *              a-1-2-3-4      an address; more of them: more addresses
+ *              a-1-2-3-4      an address; several labels: several addresses
  *              aaaa-HEX       an IPv6 address, 32 hex digits
- *              cname          the same name without this label is the real one
+ *              cname          an alias of the same name without this label
  *              rebind         only the first address label for the first question, only the
  *                             second one later
- *              silent         no answer        servfail   the server's failure
+ *              silent         no answer        servfail   a server failure
  *
  *          A name without any of these does not exist.
  * Owns     Everything, until the process ends.

@@ -51,7 +51,7 @@ static bool take_in(struct nats_client *client)
     if (got == 0 || (got < 0 && errno == ECONNRESET))
         return false;
     cr_assert_gt(got, 0);
-    /* The server wants to know now and then whether we are still there. */
+    /* The server checks from time to time whether the client is alive. */
     if (memmem(client->in + client->n, (size_t)got, "PING\r\n", 6) != NULL)
         say(client, "PONG\r\n");
     client->n += (size_t)got;
@@ -75,7 +75,7 @@ static bool hear(struct nats_client *client, const char *text)
     return true;
 }
 
-/* Forgets what was received. Returns when the server has judged all that was said before. */
+/* Clears what was received. Returns once the server has checked everything sent before. */
 static bool ask(struct nats_client *client)
 {
     client->n = 0;
@@ -119,7 +119,7 @@ void nats_client_close(struct nats_client *client)
     free(client->in);
 }
 
-/* The server names what it refuses, as it was asked for. */
+/* The server repeats the subject that it refuses. */
 static bool is_accepted(struct nats_client *client, const char *kind, const char *subject)
 {
     char refusal[LINE_LIMIT];

@@ -1,10 +1,10 @@
 /*
- * nats_client - a client of the bus that speaks the text protocol of NATS itself, and so sees what the
- * server refuses, and headers as they are sent.
+ * nats_client - a client of the bus that speaks the text protocol of NATS itself, and so sees what
+ * the server refuses, and headers as they are sent.
  *
- * Owns     Close what you have opened.
+ * Owns     Close every opened client.
  * Threads  One per client.
- * Fails    Fails the test; the server has 30 seconds for each answer.
+ * Fails    Fails the test; the server has 30 seconds for each reply.
  */
 #ifndef TESTS_SUPPORT_NATS_CLIENT_H
 #define TESTS_SUPPORT_NATS_CLIENT_H
@@ -14,19 +14,18 @@
 
 struct nats_client {
     int fd, n_subscriptions;
-    char *
-        in; /* bytes received since the client was opened, or since the latest _may_ or _subscribe */
+    char *in; /* received since the client was opened, or since the latest _may_ or _subscribe */
     size_t n, capacity;
 };
 
 /* False: the server rejects this user and password. */
 bool nats_client_open(struct nats_client *client, int port, const char *user, const char *password);
-/* As the administrator of the stack's bus, who receives everything that crosses it from here on. */
+/* Connects as the administrator of the stack's bus, who receives every message from then on. */
 void nats_client_open_on_all(struct nats_client *client);
 void nats_client_close(struct nats_client *client);
 
 /* Whether the server accepts a message on that subject. The message is empty and its deadline has
-   passed, so a receiver drops it. */
+   passed, so receivers drop it. */
 bool nats_client_may_publish(struct nats_client *client, const char *subject);
 /* Whether it accepts a subscription, which is then removed; `group` NULL = no queue group. */
 bool nats_client_may_subscribe(struct nats_client *client, const char *subject, const char *group);

@@ -52,7 +52,8 @@ static _Noreturn void run(const struct nats_server *server)
     _exit(127);
 }
 
-/* The greeting, not the connection: the kernel accepts before the server reads. */
+/* Waits for the greeting, not only for a connection, which the kernel accepts before the server
+   reads. */
 static bool greets(const struct nats_server *server)
 {
     struct sockaddr_in address = loopback(server->port);
@@ -87,7 +88,7 @@ void nats_server_kill(struct nats_server *server)
     server->pid = 0;
 }
 
-/* The signal returns before all of its threads have stopped. */
+/* kill() returns before all threads have stopped. */
 void nats_server_pause(struct nats_server *server)
 {
     int status;

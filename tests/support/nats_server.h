@@ -1,7 +1,7 @@
 /*
- * nats_server - a nats-server of the test's own, on a free port of the loopback interface.
+ * nats_server - a test's own nats-server, on a free port of the loopback interface.
  *
- * Owns     A struct that was started is to be stopped; the server dies with the test in any case.
+ * Owns     Stop every started server; it dies with the test in any case.
  * Fails    Aborts: without a server there is nothing to test.
  */
 #ifndef TESTS_SUPPORT_NATS_SERVER_H
@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 struct nats_server {
-    pid_t pid; /* 0 while it does not run */
+    pid_t pid; /* 0 while it is not running */
     uint16_t port;
     char url[64]; /* without credentials */
     char config_file[64];
@@ -19,11 +19,11 @@ struct nats_server {
 
 /* Only picks the port and keeps `config`, text for the server's file (NULL = none). */
 void nats_server_prepare(struct nats_server *server, const char *config);
-/* Returns when it accepts connections; after a kill it is started again on its old port. */
+/* Returns once it accepts connections; after a kill it starts again on the same port. */
 void nats_server_start(struct nats_server *server);
 void nats_server_kill(struct nats_server *server);  /* SIGKILL */
-void nats_server_pause(struct nats_server *server); /* it reads nothing after that */
+void nats_server_pause(struct nats_server *server); /* it reads nothing until resumed */
 void nats_server_resume(struct nats_server *server);
-void nats_server_stop(struct nats_server *server); /* and forget its file */
+void nats_server_stop(struct nats_server *server); /* also deletes its file */
 
 #endif

@@ -8,7 +8,7 @@
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
 
-/* Settings of the stack that `make test` runs, which this one is not to take over. */
+/* Settings of the stack of `make test` that this one must not inherit. */
 static const char *const foreign[] = {
     "GATEWAY_TLS_PORT",   "GATEWAY_TLS_CERT", "GATEWAY_TLS_KEY", "TRUSTED_PROXIES",
     "WEBHOOK_DNS_SERVER", "REPLICAS_GATEWAY", "CELL_NAMES",
@@ -33,7 +33,7 @@ static void set(char *line)
     cr_assert_eq(setenv(line, value, 1), 0);
 }
 
-/* Its env file into our environment, as a shell reads it. */
+/* Reads its env file into our environment, as a shell would. */
 static void read_env(void)
 {
     FILE *env = popen(format("set -a; . '%s/env'; exec env", stack_setting("RUN_DIR")), "re");
@@ -51,7 +51,7 @@ void own_stack_start(const char *name, const char *const *settings)
 
     for (size_t i = 0; i < ARRAY_SIZE(foreign); i++)
         unsetenv(foreign[i]);
-    /* `make test` keeps a dozen ports together. */
+    /* `make test` reserves a dozen consecutive ports. */
     setenv("GATEWAY_PORT", format("%d", port + 6), 1);
     setenv("DASHBOARD_PORT", format("%d", port + 7), 1);
     setenv("RUN_DIR", format("%s-%s", stack_setting("RUN_DIR"), name), 1);

@@ -100,7 +100,8 @@ void patroni_node_leave_alone(struct patroni_node *node)
     process_tree_kill_named(&node->processes, "patroni");
 }
 
-/* It begins by stopping what it finds: here that is done for it, as the tree has no other. */
+/* Patroni would first stop a PostgreSQL that it finds; here the kill does that, since the tree has
+   no other. */
 void patroni_node_look_after(struct patroni_node *node)
 {
     patroni_node_kill(node);
@@ -187,7 +188,7 @@ bool patroni_node_takes_writes(const struct patroni_node *node)
     return takes;
 }
 
-/* A member of what Patroni says of its cluster; NULL: it does not answer, or there is none. */
+/* A member's role in Patroni's view of the cluster; NULL: no answer, or no such member. */
 static const char *role_of(const struct patroni_node *asked, const char *name)
 {
     const struct client_response *response = ask(asked, "GET", "/cluster", NULL);
@@ -253,7 +254,7 @@ void patroni_node_hand_over(struct patroni_node *node)
 
 /* -- the cluster ----------------------------------------------------------------------------- */
 
-/* What patroni.yml has in /etc/patroni, one for both nodes. */
+/* The certificate that patroni.yml expects in /etc/patroni; the same for both nodes. */
 static void make_certificate(const struct patroni_cluster *cluster)
 {
     cr_assert_eq(system(format("cd '%s' && openssl req -x509 -newkey ec -nodes -days 2 -subj /CN=db"
@@ -279,8 +280,8 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
     node->config = format("%s.yml", node->folder);
     cr_assert_eq(mkdir(node->folder, 0700), 0);
     postgres_give(node->folder);
-    /* The user postgres may not be let into our folder, nor we into that of the usual sockets. Its last
-       lines are those of `parameters`. */
+    /* The user postgres may have no access to our folder, nor we to that of the default sockets.
+       The last lines of the file are those of `parameters`. */
     cr_assert_eq(system(format("{ sed 's|/etc/patroni/|%s/|' " CONFIG " &&"
                                " echo '    unix_socket_directories: \"\"'; } >'%s' &&"
                                " chmod 644 '%s'",
@@ -288,7 +289,7 @@ static void prepare_node(struct patroni_cluster *cluster, int i)
                  0);
 }
 
-/* Patroni refuses it until the cluster is made. */
+/* Patroni refuses this until the cluster is initialized. */
 static bool shorten_lease(void *closure)
 {
     return ask(closure, "PATCH", "/config", format(TIMES, PATRONI_LEASE_S))->status == 200;

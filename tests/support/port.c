@@ -14,7 +14,7 @@
 
 #include "common/base/log.h"
 
-/* Between those that deploy/local/stack chooses from and those that the kernel gives to clients. */
+/* Between the ports that deploy/local/stack chooses from and the kernel's ephemeral ports. */
 enum { FIRST_PORT = 29000, N_PORTS = 3700 };
 
 int port_bound(uint16_t *port)
@@ -29,8 +29,8 @@ int port_bound(uint16_t *port)
     return fd;
 }
 
-/* A file of the machine, shared by all runs from all trees. It is made by the first who asks; the
-   kernel lets no other user open it with O_CREAT. */
+/* One file for all test runs on this machine, from any tree. The first process creates it; the
+   kernel does not let other users open it with O_CREAT. */
 static int open_numbers(void)
 {
     static const char path[] = "/tmp/conversations-test-ports";
@@ -39,7 +39,7 @@ static int open_numbers(void)
     if (fd < 0 && errno == ENOENT) {
         fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (fd >= 0)
-            (void)fchmod(fd, 0666); /* whatever the umask; refused to all but its owner */
+            (void)fchmod(fd, 0666); /* regardless of the umask; fails for all but its owner */
         else
             fd = open(path, O_RDWR | O_CLOEXEC); /* another user has just made it */
     }
@@ -47,7 +47,7 @@ static int open_numbers(void)
     return fd;
 }
 
-/* The number that nobody was given yet, whichever test asks. */
+/* A number that no test has been given yet. */
 static unsigned next_number(void)
 {
     char text[16] = "";
@@ -58,7 +58,7 @@ static unsigned next_number(void)
     number = (unsigned)strtoul(text, NULL, 10);
     snprintf(text, sizeof(text), "%u\n", number + 1);
     must(ftruncate(fd, 0) == 0 && pwrite(fd, text, strlen(text), 0) > 0);
-    close(fd); /* and so gives up the lock */
+    close(fd); /* and releases the lock */
     return number;
 }
 

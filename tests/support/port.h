@@ -9,10 +9,9 @@
 
 #include <stdint.h>
 
-/* A TCP socket on a port that was free; the caller's, to listen on and to close. */
+/* A TCP socket bound to a free port; the caller listens on it and closes it. */
 int port_bound(uint16_t *port);
-/* An unused one that no other test is given: for a server that is started later, or again and
-   again. */
+/* A free port that no other test gets: for a server that is started later or repeatedly. */
 uint16_t port_free(void);
 
 #endif

@@ -74,8 +74,8 @@ void postgres_give(const char *path)
     must(user == NULL || chown(path, user->pw_uid, user->pw_gid) == 0);
 }
 
-/* What is durable outlives a crash of the server's processes, but not one of the machine. Nothing
-   runs that the test has not asked for: neither statistics nor transactions of vacuum's. */
+/* Durable data survives a crash of the server's processes, but not of the machine. Only what the
+   test asks for runs: no statistics collection and no autovacuum transactions. */
 static const char settings[] = "listen_addresses = '127.0.0.1'\n"
                                "unix_socket_directories = ''\n"
                                "fsync = off\n"
@@ -86,7 +86,7 @@ static const char settings[] = "listen_addresses = '127.0.0.1'\n"
                                "autovacuum = off\n"
                                "client_min_messages = warning\n";
 
-/* Makes the file if need be, for the server to read and to remove. */
+/* Creates the file if needed, for the server to read and remove. */
 static void append_to(const char *folder, const char *name, const char *text)
 {
     char path[FILE_MAX];
@@ -105,7 +105,7 @@ static void make_cluster(const char *folder)
     append_to(folder, "postgresql.conf", settings);
 }
 
-/* The first who comes makes it; tests run at the same time. */
+/* The first test makes it; tests run concurrently. */
 static void have_template(const char *folder)
 {
     char version[FILE_MAX];
@@ -197,12 +197,12 @@ void postgres_server_stop(struct postgres_server *server)
     if (server->pid != 0)
         postgres_server_crash(server);
     if (server->folder[0] == '\0')
-        return; /* only a database, which goes with the server that has it */
+        return; /* only a database, which disappears with its server */
     must(waitpid(run(args), NULL, 0) > 0);
-    (void)rmdir(server->folder); /* whose parent is not the postgres user's */
+    (void)rmdir(server->folder); /* the user postgres does not own its parent */
 }
 
-/* The caller's to clear. */
+/* The caller must PQclear() the result. */
 static PGresult *ask(const char *url, const char *query)
 {
     PGconn *conn = PQconnectdb(url);

@@ -1,5 +1,5 @@
 /* A program that links this file has one server, from its first test to its last. Each test is a
-   process of its own, so what they need to know of the server is in the environment. */
+   process of its own, so the environment holds what they need to know about the server. */
 #include <criterion/criterion.h>
 #include <criterion/hooks.h>
 #include <fcntl.h>
@@ -61,7 +61,7 @@ static struct postgres_server database_named(const char *name)
     return database;
 }
 
-/* A statement about databases, of which it names up to two. */
+/* A statement about databases with up to two names in it. */
 #define ABOUT(format, ...) about((char[STATEMENT_MAX]){""}, "" format, __VA_ARGS__)
 __attribute__((format(printf, 2, 3))) static const char *about(char text[STATEMENT_MAX],
                                                                const char *format, ...)
@@ -74,7 +74,7 @@ __attribute__((format(printf, 2, 3))) static const char *about(char text[STATEME
     return text;
 }
 
-/* Roles are the whole server's: this one may be there already, for another template. */
+/* Roles belong to the whole server: another template may already have created this one. */
 static void have_role(const char *url, const char *name)
 {
     postgres_do(url, ABOUT("DO $$ BEGIN CREATE ROLE %s LOGIN;"
@@ -116,7 +116,7 @@ static void fill(const char *url, const struct postgres_template *template)
         postgres_do(url, template->script);
 }
 
-/* The first who comes makes it; it is a template when it is complete. */
+/* The first test makes it; it becomes a template once it is complete. */
 static void have_template(const struct postgres_template *template)
 {
     const char *url = getenv(URL_NAME), *name = template->name;
@@ -133,7 +133,7 @@ static void have_template(const struct postgres_template *template)
     close(lock);
 }
 
-/* A copy with what roles are set to in it, which is kept outside it. */
+/* A copy, with the roles' settings for it, which are not copied with the database. */
 static struct postgres_server copy_of(const char *template)
 {
     const char *url = getenv(URL_NAME);
@@ -161,7 +161,7 @@ void postgres_server_share_alone(struct postgres_server *server,
                                  const struct postgres_template *template)
 {
     (void)locked("users.lock", LOCK_EX);
-    /* What a test that failed has left. */
+    /* Connections left by a test that failed. */
     postgres_do(getenv(URL_NAME), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE"
                                   " backend_type = 'client backend' AND pid <> pg_backend_pid()");
     postgres_await(getenv(URL_NAME), "SELECT (count(*) = 1)::int FROM pg_stat_activity WHERE"
@@ -182,7 +182,7 @@ void postgres_url_as(const struct postgres_server *server, const char *role,
 struct db *postgres_connect_as(const struct postgres_server *server, const char *role,
                                const struct db_statement *statements, size_t n)
 {
-    char *const url = never_free(malloc(POSTGRES_URL_MAX)); /* the link goes on using it */
+    char *const url = never_free(malloc(POSTGRES_URL_MAX)); /* the connection keeps using it */
     struct db *db;
 
     postgres_url_as(server, role, url);

@@ -67,7 +67,7 @@ static bool is_parent_ours(const struct process *all, size_t n, const struct pro
     return false;
 }
 
-/* Marks those below `guard`, whatever the order in which the kernel lists them. */
+/* Marks the descendants of `guard`, in whatever order the kernel lists processes. */
 static size_t read_tree(pid_t guard, struct process all[PROCESSES_MAX])
 {
     const size_t n = read_all(all);
@@ -82,8 +82,8 @@ static size_t read_tree(pid_t guard, struct process all[PROCESSES_MAX])
     return n;
 }
 
-/* How many of the tree were not in `state` yet ('Z': has ended); each of them gets the signal. Where
-   `name` is not NULL, of those that are called so. */
+/* Sends the signal to each process of the tree that is not in `state` yet ('Z': has ended), and
+   returns their number. `name`: only processes of that name; NULL = all. */
 static int signal_named(pid_t guard, const char *name, int signal, char state)
 {
     static struct process all[PROCESSES_MAX];
@@ -155,7 +155,7 @@ static _Noreturn void guard(const char *const *args, const char *const *environm
     }
 }
 
-/* Connections of the test's other threads are not to be kept open. */
+/* Closes the connections of the test's other threads. */
 static void leave_files_behind(const char *log)
 {
     const int null = open("/dev/null", O_RDONLY);

@@ -1,8 +1,9 @@
 /*
- * process_tree - a program and all that it starts, daemons too: signalled and ended together.
+ * process_tree - a program and everything that it starts, daemons too: signalled and ended
+ * together.
  *
- * Owns     A process that has no other purpose: orphans of the tree become its children. When it
- *          ends, or the test does, nothing of the tree is left.
+ * Owns     A guard process that becomes the parent of the tree's orphans. When the guard ends, or
+ *          the test does, the whole tree ends.
  * Threads  The test's main thread.
  * Fails    Fails the test.
  */
@@ -16,16 +17,16 @@ struct process_tree {
     pid_t guard; /* 0 while nothing runs */
 };
 
-/* `args`: a path and arguments; `environment`: "NAME=VALUE"; both end with NULL. `log`: a file that
-   its output is appended to. With `as_postgres` it has the rights of the user postgres, if we are
-   root. Its working directory is "/". */
+/* `args`: a path and arguments; `environment`: "NAME=VALUE"; both end with NULL. `log`: a file to
+   which its output is appended. With `as_postgres` it runs as the user postgres, if we are root.
+   Its working directory is "/". */
 void process_tree_start(struct process_tree *tree, const char *const *args,
                         const char *const *environment, const char *log, bool as_postgres);
-/* SIGKILL to all of it; returns when all have ended. */
+/* SIGKILL to the whole tree; returns once all processes have ended. */
 void process_tree_kill(struct process_tree *tree);
-/* SIGKILL to those of them that are called so; the others go on. */
+/* SIGKILL to the processes of that name; the others keep running. */
 void process_tree_kill_named(const struct process_tree *tree, const char *name);
-/* SIGSTOP to all of it; returns when all stand. And SIGCONT. */
+/* SIGSTOP to the whole tree; returns once all processes have stopped. And SIGCONT. */
 void process_tree_halt(const struct process_tree *tree);
 void process_tree_resume(const struct process_tree *tree);
 

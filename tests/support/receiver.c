@@ -77,7 +77,7 @@ static const char *header(const char *request, const char *name, char *out, size
     return out;
 }
 
-/* Head and body; false when the connection ends before. */
+/* Head and body; false if the connection ends before. */
 static bool read_request(struct visit *visit)
 {
     char length[16];
@@ -133,13 +133,13 @@ static void note(struct visit *visit, char path[128])
     if (++receiver->now > receiver->max)
         receiver->max = receiver->now;
     if (receiver->keeps_nothing)
-        receiver->n--; /* its place is the next one's */
+        receiver->n--; /* the next request overwrites it */
     pthread_mutex_unlock(&receiver->lock);
 }
 
-/* -- the parts it plays ----------------------------------------------------------------------- */
+/* -- responses -------------------------------------------------------------------------------- */
 
-/* Until the other side has had enough. */
+/* Waits until the other side closes. */
 static void outwait(struct visit *visit)
 {
     char bytes[512];
@@ -148,7 +148,7 @@ static void outwait(struct visit *visit)
         continue;
 }
 
-/* Ends early when the other side does. */
+/* Returns early if the other side closes. */
 static void pass(struct visit *visit, int ms)
 {
     struct pollfd fd = {.fd = visit->fd, .events = POLLIN};
@@ -267,8 +267,8 @@ static void response(struct visit *visit, const char *path)
 
 /* -- connections ------------------------------------------------------------------------------ */
 
-/* What OpenSSL keeps for a thread is nowhere to be seen while the thread ends, and the process may
-   end just then. */
+/* While a thread ends, the memory that OpenSSL keeps for it is unreachable, and the process may end
+   just then. */
 static void hide_from_leak_checker(void)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,24 +1,24 @@
 /*
  * receiver - an HTTPS server for deliveries inside the test's process.
  *
- * What     The path of the request decides the answer, so one receiver plays every part:
+ * What     The path of the request decides the response:
  *
  *              /ok            200               /status/N      that status
- *              /hang          nothing, ever     /drip/MS       200; the body ends after MS
+ *              /hang          never responds    /drip/MS       200; the body ends after MS
  *              /redirect      302 to /ok/target /endless-head  header lines without end
  *              /endless-100   100 without end   /big           200 with 100 MB
- *              /gzip          200, compressed   /cut           closes instead of answering
- *              /half          half an answer    /garbage       no HTTP
+ *              /gzip          200, compressed   /cut           closes instead of responding
+ *              /half          half a response   /garbage       not HTTP
  *              /escape        200, with control characters
  *              /endless-line  one header line without end
  *              /full          200 with 4,096 bytes of a longer body, then nothing
  *              /bad-chunk     200 in chunks, the second of which has no length
  *              /upgrade       101, unasked      /no-header     200, with a line that is no header
- *              /goes-on       200; its first header goes on a line that is not there
+ *              /goes-on       200; its first header has a continuation line that is missing
  *              /squeezed      200, compressed in transfer
  *              /slow/MS       200 after MS
  *
- *          Whatever follows ("/ok/17") is for the test to tell requests apart.
+ *          Anything after that ("/ok/17") only lets a test tell requests apart.
  * Owns     Everything, until the process ends.
  * Threads  A thread for each connection. All calls from any thread.
  * Fails    Fails the test.
@@ -34,34 +34,34 @@ struct receiver;
 
 struct received {
     char path[128], event[64], delivery[40], timestamp[24], signature[80], host[256], type[64];
-    char event_id[40]; /* of the body */
+    char event_id[40]; /* from the body */
     int64_t at_us;     /* clock_mono_us() */
     size_t body_n;
     char body[1024];
 };
 
-/* With the certificate of that name: "good", "expired", "other" (another host), "self" (signed by
-   itself), "stranger" (by an unknown authority); "plain" speaks no TLS at all. */
+/* With the certificate of that name: "good", "expired", "other" (another host), "self"
+   (self-signed), "stranger" (from an unknown authority); "plain" uses no TLS at all. */
 struct receiver *receiver_start(const char *certificate);
 int receiver_port(const struct receiver *receiver);
-/* "https://127.0.0.1:PORT" and the path. */
+/* "https://127.0.0.1:PORT" followed by the path. */
 const char *receiver_url(const struct receiver *receiver, const char *path);
 
-/* From now on requests are answered and forgotten. */
+/* From now on requests get a response but are not kept. */
 void receiver_keep_nothing(struct receiver *receiver);
 
-/* How many requests have come with a path that begins so. */
+/* The number of requests received whose path begins like this. */
 size_t receiver_count(struct receiver *receiver, const char *path);
-/* The nth of them, from 0; NULL when there are fewer. */
+/* The nth of them, from 0; NULL if there are fewer. */
 const struct received *receiver_get(struct receiver *receiver, const char *path, size_t nth);
-/* All of them, in their order; nothing is received meanwhile. */
+/* All of them, in order; nothing is received during the call. */
 void receiver_each(struct receiver *receiver,
                    void (*visit)(const struct received *received, void *closure), void *closure);
-/* Waits until so many have come; fails the test when they do not in time. */
+/* Waits until `n` have been received; fails the test on timeout. */
 void receiver_await(struct receiver *receiver, const char *path, size_t n, int timeout_ms);
-/* Connections that were accepted, requests or not. */
+/* Accepted connections, with or without requests. */
 size_t receiver_connections(struct receiver *receiver);
-/* The largest number of requests that were under way at the same time. */
+/* The largest number of concurrent requests. */
 size_t receiver_most_at_once(struct receiver *receiver);
 
 #endif

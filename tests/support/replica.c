@@ -48,7 +48,7 @@ struct environment {
     char text[ENVIRONMENT_MAX];
 };
 
-/* The environment of the stack's first process of a service, its bus among it; free() it. */
+/* The environment of the stack's first process of a service, including its bus; free() it. */
 static struct environment *inherit(const char *service)
 {
     struct environment *environment = calloc(1, sizeof(*environment));
@@ -80,7 +80,7 @@ const char *replica_database_url(const char *service, const char *place)
     return url;
 }
 
-/* `fd`: its standard error; -1 = a separate log. */
+/* `fd`: its standard error; -1 = a log file. */
 static void run(const char *service, char *const *environment, int fd)
 {
     const char *directory = getenv("BIN_DIR");
@@ -96,8 +96,8 @@ static void run(const char *service, char *const *environment, int fd)
     _exit(127);
 }
 
-/* $RUN_DIR/ports has a line for each, and for servers of others and where HTTP comes in, whose names
-   have no number. */
+/* $RUN_DIR/ports has a line for each process, and lines without a number in their names for
+   external servers and for the HTTP ports. */
 size_t replicas_of_stack(struct replica replicas[REPLICAS_OF_STACK_MAX])
 {
     FILE *const ports = fopen(format("%s/ports", stack_setting("RUN_DIR")), "re");
@@ -152,7 +152,7 @@ static bool is_ready(void *closure)
     return replica_ask(replica, "/readyz")->status == 200;
 }
 
-/* On its ports. */
+/* Starts it on its ports. */
 static void launch(struct replica *replica, const char *service, const char *const *settings,
                    int log_fd)
 {
@@ -283,8 +283,8 @@ static bool process_is_ready(const struct replica *replica)
            ask(replica, "/readyz", HEALTH_TIMEOUT_MS)->status == 200;
 }
 
-/* How many links to the database it says that it has: those of its actors; the sealer of the audit
-   log and the sender of webhooks have one more. */
+/* The number of database connections it should have: one per actor, and one more for the sealer of
+   the audit log or the sender of webhooks. */
 static long links_of(const struct replica *replica)
 {
     const bool has_one_more =
@@ -296,9 +296,8 @@ static long links_of(const struct replica *replica)
     return line != NULL ? strtol(line + strlen(name), NULL, 10) + has_one_more : 0;
 }
 
-/* An actor that waits for its next command may notice only then that the database has closed its
-   link, up to a second later, and would refuse that command: PostgreSQL must have all of these
-   links. */
+/* An idle actor may notice only a second later that the database has closed its connection, and
+   would refuse its next command: so PostgreSQL must have all of these connections. */
 static bool database_has(long links)
 {
     return sql_integer("SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'conv%'"

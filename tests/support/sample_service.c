@@ -15,7 +15,7 @@ const char sample_schema[] =
     " PRIMARY KEY (organization_id, created_at, request_id));"
     "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
     " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
-    /* As services/audit/migrations/0016_moving.sql has it. */
+    /* Like services/audit/migrations/0016_moving.sql. */
     "CREATE TABLE audit.moving (organization_id uuid PRIMARY KEY, state text NOT NULL);"
     "CREATE VIEW audit.closed AS SELECT organization_id FROM audit.moving WHERE state <> 'leaving';"
     "CREATE FUNCTION audit.admit(organizations uuid[]) RETURNS boolean LANGUAGE plpgsql AS"
@@ -27,7 +27,8 @@ const char sample_schema[] =
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
     "CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON sample DEFERRABLE INITIALLY DEFERRED"
     " FOR EACH ROW WHEN (NEW.id = 'slow-commit') EXECUTE FUNCTION slow();"
-    /* That of services ends sessions of their roles: services/migrate/sql/create_functions.sql. */
+    /* The real one ends sessions of the services' roles:
+       services/migrate/sql/create_functions.sql. */
     "CREATE SCHEMA migration;"
     "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF text LANGUAGE sql AS"
     " $$ SELECT pid::text FROM pg_stat_activity, pg_terminate_backend(pid)"
@@ -59,7 +60,7 @@ static const struct db_statement statements[STATEMENTS] = {
     {"fill", "SELECT repeat('x', $1::int) AS text", "text"},
 };
 
-static int tries; /* of the command that loses races; one actor, one thread */
+static int tries; /* of the command that loses races; there is one actor, on one thread */
 
 static bool is(const struct command *command, const char *prefix)
 {
@@ -92,7 +93,7 @@ static void put_query(struct command *command, struct db *db, void *service)
         db_add(db, PUT, &command->body, 1);
 }
 
-/* "rest-X" puts X as well, with the rest of the batch. */
+/* "rest-X" also puts X, in query_rest. */
 static void put_query_rest(struct command *command, struct db *db, void *service)
 {
     const struct str rest = str_skip(command->body, strlen("rest-"));
@@ -101,7 +102,7 @@ static void put_query_rest(struct command *command, struct db *db, void *service
         db_add(db, PUT, &rest, 1);
 }
 
-/* "more-X" puts X as well, once it is known that the first was put. */
+/* "more-X" also puts X, once the first row is known to be written. */
 static enum status put_more(struct command *command, struct db *db)
 {
     struct str more = str_skip(command->body, strlen("more-"));
@@ -162,7 +163,7 @@ static void fill_query(struct command *command, struct db *db, void *service)
     command->state = index;
 }
 
-/* The value of the one statement that was asked. */
+/* The value returned by the only statement. */
 static enum status value_reply(struct command *command, struct db *db, void *service)
 {
     const size_t *index = command->state;

@@ -45,7 +45,7 @@ void sealed_log_make(struct sealed_log *sealed)
     org_new(&sealed->org);
     for (int lot = 0; lot < SEALED_LOG_LOTS; lot++) {
         for (int i = 0; i < SEALED_LOG_LOT; i++) {
-            /* Pings and pages that are not there, in turn: entries that differ. */
+            /* Alternates pings and pages that do not exist, so that entries differ. */
             struct client_response *response =
                 api_get(sealed->org.full_key, i % 2 == 0 ? "/ping" : "/none");
 

@@ -20,26 +20,27 @@ struct sealed_log {
     const char *ids[SEALED_LOG_ENTRIES]; /* in the order of sealing */
 };
 
-/* A new organization with three lots of entries, each sealed before the next is begun. */
+/* A new organization with three lots of entries; each lot is sealed before the next begins. */
 void sealed_log_make(struct sealed_log *sealed);
-/* Returns when every entry of the organization is sealed. */
+/* Returns once every entry of the organization is sealed. */
 void sealed_log_await_seal(struct org *org);
-/* The same of an organization in any cell, as convctl tells; what it says meanwhile is to be sound, too. */
+/* The same for an organization in any cell, by way of convctl; every result on the way must be
+   sound. */
 void sealed_log_await_verified(struct org *org);
 
-/* What convctl says of it; lives until the test's process ends. */
+/* The result of convctl's verification; lives until the test's process ends. */
 json_t *sealed_log_verify(const struct sealed_log *sealed);
 void sealed_log_expect_sound(const struct sealed_log *sealed);
-/* Expects that verifying fails, names that kind and, unless NULL, that entry. */
+/* Expects that verification fails with a finding of that kind and, unless NULL, for that entry. */
 void sealed_log_expect_found(const struct sealed_log *sealed, const char *kind, const char *id);
 
-/* How many findings of that kind there are now. */
+/* The current number of findings of that kind. */
 long long sealed_log_count(const struct sealed_log *sealed, const char *kind);
 
-/* A statement of the database's owner, which returns something; $1 is the organization, $2 an
-   entry, or what the statement makes of it. */
+/* Runs a statement as the database's owner, which must return something; $1 is the organization, $2
+   an entry, or whatever the statement uses it for. */
 void sealed_log_tamper(const struct sealed_log *sealed, const char *statement, const char *id);
-/* Hashes the chain of an organization again from a block on, as docs/audit.md describes it: all
+/* Recomputes the hashes of an organization's chain from a block on, as docs/audit.md describes: all
    that the owner of the database can do without the key. */
 void sealed_log_rewrite(const struct sealed_log *sealed, int from);
 

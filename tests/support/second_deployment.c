@@ -19,7 +19,7 @@ const char *second_deployment_database_url(const struct second_deployment *deplo
     return format("postgresql://%s@127.0.0.1:%u/conversations", user, deployment->database.port);
 }
 
-/* Passwords come with the roles; this server asks for none. */
+/* The roles have passwords; this server does not require them. */
 static void restore(const struct second_deployment *deployment)
 {
     const char *folder = stack_setting("RUN_DIR"), *from = stack_setting("DATABASE_URL");

@@ -1,8 +1,8 @@
 /*
- * second_deployment - a deployment made from a backup of the stack as docs/operations.md describes
- * it: a PostgreSQL and a nats-server of the test's own. Its services are replicas (replica.h).
+ * second_deployment - a deployment restored from a backup of the stack as docs/operations.md
+ * describes: with its own PostgreSQL and nats-server. Its services are replicas (replica.h).
  *
- * Owns     The test closes what it has opened.
+ * Owns     Close every opened deployment.
  * Fails    Fails the test.
  */
 #ifndef TESTS_SUPPORT_SECOND_DEPLOYMENT_H
@@ -22,13 +22,14 @@ void second_deployment_close(struct second_deployment *deployment);
 
 /* Runs migrate on it, as before every start of services. */
 void second_deployment_migrate(const struct second_deployment *deployment);
-/* A service on it, ready; `setting` is one more, or NULL. */
+/* Starts a service on it and waits until it is ready; `setting` and `another` are additional
+   settings, or NULL. */
 void second_deployment_start(const struct second_deployment *deployment, struct replica *replica,
                              const char *service, const char *setting, const char *another);
-/* The same without the wait, and without more settings. */
+/* The same without waiting and without additional settings. */
 void second_deployment_launch(const struct second_deployment *deployment, struct replica *replica,
                               const char *service);
-/* Its database, for the administrator or a role. */
+/* Its database, as the administrator or a role. */
 const char *second_deployment_database_url(const struct second_deployment *deployment,
                                            const char *user);
 

@@ -130,7 +130,7 @@ json_t *service_client_get(struct service_client *client, const char *subject,
     return body_of_ok(subject, &reply);
 }
 
-/* -- in the name of a user ------------------------------------------------------------------- */
+/* -- on behalf of a user --------------------------------------------------------------------- */
 
 const struct signed_in_user some_user = {"01890a5d-ac96-774b-bcce-b302099a8057", "ada@example.com",
                                          "192.0.2.7"};
@@ -184,7 +184,7 @@ const char *dashboard_user_address(void)
 {
     struct uuid id = uuid_v7(clock_us());
 
-    /* Not as a program would write it: with a zero that leads. */
+    /* With leading zeros, unlike the canonical form. */
     return format("2001:db8:%04x:%04x::1", (unsigned)((id.b[12] & 0x0f) << 8 | id.b[13]),
                   (unsigned)(id.b[14] << 8 | id.b[15]));
 }

@@ -3,8 +3,8 @@
  * those of a signed-in user, and those that create users and sign them in.
  *
  * Owns     Bodies live until the test's process ends.
- * Threads  One at a time for a client.
- * Fails    Fails the test when no reply arrives.
+ * Threads  One at a time per client.
+ * Fails    Fails the test if no reply arrives.
  */
 #ifndef TESTS_SUPPORT_SERVICE_CLIENT_H
 #define TESTS_SUPPORT_SERVICE_CLIENT_H
@@ -28,13 +28,13 @@ struct service_reply {
 struct service_client *service_client_open(void);
 void service_client_close(struct service_client *client);
 
-/* That of a suite, which opens and closes it and shares the stack. */
+/* A client for a whole suite, which opens and closes it and shares the stack. */
 extern struct service_client *service_connection;
 void service_connection_open(void);
 void service_connection_close(void);
 
-/* `organization` may be NULL; the body is made by printf. While no service answers, it retries
-   for some seconds. */
+/* `organization` may be NULL; the body is a printf format. While no service replies, it retries for
+   some seconds. */
 struct service_reply service_client_call(struct service_client *client, const char *subject,
                                          const char *organization, const char *body, ...)
     __attribute__((format(printf, 4, 5)));
@@ -43,7 +43,7 @@ json_t *service_client_get(struct service_client *client, const char *subject,
                            const char *organization, const char *body, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* -- in the name of a user ------------------------------------------------------------------- */
+/* -- on behalf of a user --------------------------------------------------------------------- */
 
 struct signed_in_user {
     const char *user_id, *email, *address;
@@ -60,7 +60,7 @@ json_t *service_client_get_as(struct service_client *client, const struct signed
 
 /* -- contents of a reply --------------------------------------------------------------------- */
 
-/* The string at a path (api_client.h) such as "user.role"; fails when there is none. */
+/* The string at a path (api_client.h) such as "user.role"; fails the test if there is none. */
 const char *reply_text(const json_t *body, const char *path);
 long long reply_integer(const json_t *body, const char *path);
 /* SHA-256 in hex. */
@@ -75,23 +75,23 @@ struct dashboard_user {
     char id[37], email[64], address[40];
 };
 
-/* An address that no other test uses, because attempts are counted by address. */
+/* An address that no other test uses, since attempts are counted by address. */
 const char *dashboard_user_address(void);
 
-/* The user with USER_PASSWORD. */
+/* Creates a user with USER_PASSWORD. */
 json_t *dashboard_user_create(struct service_client *client, const char *org, const char *email,
                               const char *role);
-/* One in a separate organization. */
+/* Creates a user in a new organization. */
 void dashboard_user_new(struct service_client *client, struct dashboard_user *user,
                         const char *role);
-/* A further one in the same organization; `name` makes the email. */
+/* Creates another user in the same organization; `name` becomes part of the email. */
 void dashboard_user_join(struct service_client *client, const struct dashboard_user *first,
                          struct dashboard_user *user, const char *name, const char *role);
 
 struct service_reply dashboard_user_sign_in(struct service_client *client,
                                             const struct dashboard_user *user, const char *email,
                                             const char *password);
-/* A new session's token. */
+/* Starts a session; returns its token. */
 const char *dashboard_user_session(struct service_client *client,
                                    const struct dashboard_user *user);
 struct service_reply dashboard_user_session_check(struct service_client *client, const char *token);

@@ -38,7 +38,7 @@ static PGresult *run(const char *text, va_list rest)
     }
     result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
     if (PQstatus(connection) != CONNECTION_OK) {
-        /* A test has killed the server since it was last asked. */
+        /* A test has killed the server since the last query. */
         PQclear(result);
         result = PQexecParams(connected(), text, n, NULL, values, NULL, NULL, 0);
     }

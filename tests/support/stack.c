@@ -93,7 +93,8 @@ static void read_all(int fd, char *text, size_t capacity)
     close(fd);
 }
 
-/* Exit status; stdout and stderr go to the two texts. The short one fits into a pipe. */
+/* The exit status; stdout and stderr go to the two texts. The second must be short enough for a
+   pipe. */
 static int run(char *const *arguments, char *output, size_t capacity, char *complaint,
                size_t complaint_capacity)
 {
@@ -143,7 +144,7 @@ static int run_convctl(const char *first, va_list rest, char *output, char *comp
     return run(arguments, output, OUTPUT_MAX, complaint, complaint_capacity);
 }
 
-/* A service that a test has just ended and seen at work again may not take commands yet. */
+/* A service that a test has just restarted may not take commands yet. */
 static bool was_too_early(const char *complaint)
 {
     return strstr(complaint, "no service replied; nothing was done") != NULL;
@@ -197,7 +198,7 @@ bool convctl_succeeds(const char *first, ...)
     return exit_status == 0;
 }
 
-/* The exit status; `error` is the member of what it says, or NULL. */
+/* The exit status; `error` is the member "error" of the output, or NULL. */
 static int run_failing(const char *first, va_list rest, json_t **error)
 {
     char *output = malloc(OUTPUT_MAX), complaint[4096];

@@ -1,12 +1,12 @@
 /*
  * steady_load - clients that repeat the same few requests at a steady rate.
  *
- * What     The test gives the requests as bytes; they are sent in turn. Of each response only
- *          the status is counted. A client sends nothing while it waits for a response.
- * Owns     The requests belong to the test and live until steady_load_stop().
+ * What     The test gives the requests as bytes; they are sent in turn. Of each response only the
+ *          status is counted. A client sends nothing while it waits for a response.
+ * Owns     The requests belong to the test and must live until steady_load_stop().
  * Threads  One per client, between steady_load_start() and steady_load_stop(); everything else is
  *          for the test's thread.
- * Fails    Fails the test when it cannot connect.
+ * Fails    Fails the test if it cannot connect.
  */
 #ifndef TESTS_SUPPORT_STEADY_LOAD_H
 #define TESTS_SUPPORT_STEADY_LOAD_H
@@ -19,7 +19,7 @@ enum { STEADY_LOAD_CLIENTS = 32, REQUESTS_MAX = 8 };
 struct steady_load;
 
 struct steady_load_count {
-    int responses, refused; /* of status 200; of 429 and 503 */
+    int responses, refused; /* status 200; 429 and 503 */
 };
 
 struct steady_load_client {
@@ -30,7 +30,7 @@ struct steady_load_client {
 };
 
 struct steady_load {
-    int port, per_second; /* of all together, at most */
+    int port, per_second; /* the maximum of all together */
     const char *requests[REQUESTS_MAX];
     int n_requests;
     int64_t end_us; /* clock_mono_us() */

@@ -15,11 +15,11 @@ struct end {
     time_t at;
 };
 
-/* What of a process has been read so far. */
+/* What has been read so far about a process. */
 struct past {
     char process[48];
     int kills;
-    time_t killed; /* or has failed to start after that; 0: neither */
+    time_t killed; /* when killed, or when it last failed to start after that; 0: neither */
 };
 
 /* "2026-11-26T00:13:57Z supervisor: nats: ended by signal 9" */

@@ -1,8 +1,8 @@
 /*
- * supervisor_log - what the supervisor's log says of how processes ended.
+ * supervisor_log - how processes ended, according to the supervisor's log.
  *
- * What     The supervisor starts again what has died, so that a crash goes unseen unless somebody reads
- *          this.
+ * What     The supervisor restarts processes that die, so a crash goes unnoticed unless a test
+ *          reads its log.
  * Threads  Any.
  */
 #ifndef TESTS_SUPPORT_SUPERVISOR_LOG_H
@@ -17,9 +17,9 @@ struct supervisor_log_kills {
     int n;
 };
 
-/* Finds the first line that tells of an end which is none of these: with status 0; by SIGKILL, as
-   often as the test has sent that; or, of PostgreSQL, with status 1 right after it was killed, when processes
-   of its former life still hold the memory that they shared. */
+/* Finds the first line about an unexpected end. Expected are: status 0; SIGKILL, as often as the
+   test sent it; and, for PostgreSQL, status 1 right after it was killed, while processes of its
+   previous run still hold its shared memory. */
 bool supervisor_log_find_crash(const char *text, const struct supervisor_log_kills *kills, size_t n,
                                char line[256]);
 

@@ -17,7 +17,7 @@
 #include "common/base/clock.h"
 #include "tests/support/port.h"
 
-enum { LISTENER = 128 /* behind the ends of 64 connections */, PART = 64 * 1024 };
+enum { LISTENER = 128 /* after the ends of 64 connections */, PART = 64 * 1024 };
 
 static struct sockaddr_in loopback(uint16_t port)
 {
@@ -41,19 +41,19 @@ static int listen_at(uint16_t port)
 
 /* -- the proxy's process --------------------------------------------------------------------- */
 
-/* What has come from the other end and was not taken yet. Until it is, no more is read there: nobody
-   who does not read holds up the other connections. */
+/* Data read from the other end and not yet sent to this one. Until it is sent, nothing more is read
+   there: a peer that does not read does not block other connections. */
 struct unsent {
     char bytes[PART];
     size_t from, n;
-    int64_t due_us; /* nothing of it is sent before */
+    int64_t due_us; /* not sent before */
 };
 
-static struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` belong together */
+static struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` are one connection */
 static struct unsent unsent[LISTENER];
 static const struct tcp_proxy_weather *weather;
 
-/* What comes from the end `i`: the even ones are those of who connected. */
+/* Data from the end `i`: the even ones belong to the connecting side. */
 static bool is_held(int i)
 {
     return i % 2 == 0 ? weather->holds_requests : weather->holds_replies;
@@ -122,7 +122,7 @@ static bool read_for_other(int i)
     return send_on(i ^ 1);
 }
 
-/* What waits for its time is not waited for here; returns how long that is at most. */
+/* Selects the ends to poll; returns the longest time to wait until held data is due. */
 static int choose_events(void)
 {
     const int64_t now_us = clock_mono_us();
@@ -140,7 +140,7 @@ static int choose_events(void)
     return wait_ms;
 }
 
-/* SIGUSR1 comes nowhere else: another weather is seen at once. */
+/* SIGUSR1 is delivered only here, so a change of weather takes effect at once. */
 static void await(void)
 {
     const int wait_ms = choose_events();
@@ -161,7 +161,7 @@ static void on_weather(int signal)
     (void)signal;
 }
 
-/* The test's other descriptors are nobody's here: what the test closes is closed. */
+/* Closes the test's other descriptors: what the test closes must be closed for good. */
 static int keep_only(int listener)
 {
     const int kept = dup2(listener, STDERR_FILENO + 1);
@@ -191,7 +191,7 @@ static _Noreturn void run(int listener, const struct tcp_proxy *proxy)
 
 /* -- the test's ------------------------------------------------------------------------------ */
 
-/* SIGUSR1 is blocked before the process is there: it may be told of a weather at once. */
+/* SIGUSR1 is blocked before the process starts, since a change of weather may arrive at once. */
 void tcp_proxy_restore(struct tcp_proxy *proxy)
 {
     int listener = listen_at(proxy->port);

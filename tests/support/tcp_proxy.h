@@ -1,5 +1,5 @@
 /*
- * tcp_proxy - a TCP proxy on the loopback interface that can be cut, paused, slowed or made deaf in
+ * tcp_proxy - a TCP proxy on the loopback interface that can be cut, paused, slowed, or blocked in
  * one direction.
  *
  * What     Forwards each connection to another port of the loopback interface.
@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* How a link is while it is there. What is held goes on its way when it is held no longer. */
+/* The state of a link that is up. Held data is sent on once it is no longer held. */
 struct tcp_proxy_weather {
     atomic_int delay_ms;        /* in each direction */
-    atomic_bool holds_requests; /* what comes from who connected */
-    atomic_bool holds_replies;  /* what comes from the server */
+    atomic_bool holds_requests; /* data from the connecting side */
+    atomic_bool holds_replies;  /* data from the server */
 };
 
 struct tcp_proxy {
@@ -31,10 +31,10 @@ void tcp_proxy_start(struct tcp_proxy *proxy, uint16_t to);
 /* Closes its connections and refuses new ones. */
 void tcp_proxy_cut(struct tcp_proxy *proxy);
 void tcp_proxy_restore(struct tcp_proxy *proxy);
-/* Keeps its connections and accepts new ones, but forwards nothing until it is resumed. */
+/* Keeps its connections and accepts new ones, but forwards nothing until resumed. */
 void tcp_proxy_pause(struct tcp_proxy *proxy);
 void tcp_proxy_resume(struct tcp_proxy *proxy);
-/* From now on, for connections that are there too. */
+/* Applies from now on, to existing connections too. */
 void tcp_proxy_change_weather(struct tcp_proxy *proxy, const struct tcp_proxy_weather *now);
 
 #endif

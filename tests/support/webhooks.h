@@ -16,21 +16,21 @@ struct webhook {
     char secret[80];
 };
 
-/* For one event. */
+/* An endpoint for one event. */
 void webhook_new(const struct org *org, const char *url, const char *event,
                  struct webhook *webhook);
-/* One that is disabled, and wants every event: where there is none, an event need not be written. */
+/* A disabled endpoint for all events: without any endpoint, events need not be written. */
 void webhook_watch(const struct org *org);
-/* Its entry in the list; a member of it as text, number or "null". */
+/* Its entry in the list of endpoints. */
 const json_t *webhook_shown(const struct org *org, const struct webhook *webhook);
 /* Waits until that many of its deliveries have left the queue. */
 void webhook_await(const struct org *org, const struct webhook *webhook, int n, int timeout_ms);
 /* The nth of its deliveries, newest first. */
 const json_t *webhook_delivery(const struct org *org, const struct webhook *webhook, size_t nth);
 
-/* A ticket that is made somewhere else; its event's id. */
+/* Publishes the event of a ticket in an external system; returns the event's id. */
 const char *publish_ticket(const struct org *org, const char *type, const char *id);
-/* A test event; waits for what becomes of it and returns that delivery. */
+/* Sends a test event; waits for its outcome and returns that delivery. */
 const json_t *webhook_test(const struct org *org, const struct webhook *webhook);
 
 /* "v1=..." as a receiver would make it. */

@@ -1,4 +1,4 @@
-// Bodies that are JSON and break the contract: a field that is missing, of another kind, too long or unknown.
+// Bodies that are JSON but break the contract: a field that is missing, of the wrong type, too long or unknown.
 import { bad, create, invalid, missing, noConversation, refused, search, send, taken, update } from './rows.mjs';
 
 const json = JSON.stringify;
@@ -147,7 +147,7 @@ const PER_PAGE = bad('pagination.per_page', 'must be an integer from 1 to 100');
 const STATUS = 'must be one of: active, waiting, human_takeover, resolved, archived';
 
 const searches = [
-  // every operator where it is not one of the field's
+  // each field with every operator that it does not have
   ...Object.entries(operators).flatMap(([field, allowed]) =>
     ['=', '!=', 'IN', 'NIN', '>', '<', '~', '!~', '^', '$'].filter((op) => !allowed.split(', ').includes(op))
       .map((op) => field.startsWith('contact')

@@ -1,6 +1,6 @@
-// The dashboard: requests that another site's page makes in its user's browser (CSRF), paths that lead
-// elsewhere, and text that wants to become a part of a page or of a header (XSS). Every row is with the
-// session of an owner, who may do everything.
+// The dashboard: requests that another site's page makes in the user's browser (CSRF), path traversal, and text
+// that could become part of a page or of a header (XSS). Every row uses the session of an owner, who may do
+// everything.
 import {
   CLOSES, badJson, bad, closing, invalid, noMethod, notFound, notJson, refused, taken, tooLarge, unsound, utf8,
 } from './rows.mjs';
@@ -25,7 +25,7 @@ const noToken = refused(403, 'invalid_csrf_token',
   'The X-CSRF-Token header is missing or does not match this session');
 const noSession = refused(401, 'unauthorized', 'Sign in first');
 
-// -- of another site -------------------------------------------------------------------------------
+// -- from another site -----------------------------------------------------------------------------
 
 const origin = (value) => makeKey(`Origin:${value}\r\n${COOKIE}${CSRF}${TYPE}`);
 const origins = [
@@ -120,7 +120,7 @@ const types = [
   ['JSON twice', makeKey(ALL + TYPE)],
 ].map(([why, request]) => [`what a form can send: ${why}`, request, notJson]);
 
-// -- elsewhere -------------------------------------------------------------------------------------
+// -- paths -----------------------------------------------------------------------------------------
 
 const paths = [
   ...['/data/', '/data/none', '/data/keys/', '/data//keys', '/data/./keys', '/data/x/../keys', '/data/%6beys',
@@ -190,9 +190,9 @@ const framing = [
   ['a header that goes on', `${open('GET', '/keys', COOKIE)}X-A: b\r\n c\r\n\r\n`, unsound.folded],
 ].map(([why, ...rest]) => [`a page: ${why}`, ...rest]);
 
-// -- text that wants to be more --------------------------------------------------------------------
+// -- injected text ---------------------------------------------------------------------------------
 
-// What must be in no answer, wherever it comes from: neither in a header nor in a page.
+// Marks that no answer may contain, in a header or in a page.
 const MARKS = ['<script', '"onload', 'evil=1', 'javascript:', '\x1b'];
 const text = (why, request, answer) => [`text: ${why}`, request, { ...answer, absent: MARKS }];
 const field = (name) => bad(name, PARAMETER);

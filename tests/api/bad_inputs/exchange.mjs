@@ -1,11 +1,11 @@
-// Bytes over a connection of their own, and exactly what comes back.
+// Sends bytes over a separate connection and returns the exact answer.
 import { connect } from 'node:net';
 import { CLOSES, STAYS } from './rows.mjs';
 
 const TIMEOUT_MS = 30000;
 
-// The first response in the bytes: { status, headers, body, rest }; undefined while it is not whole. One that
-// says nothing of its length has no body.
+// The first response in the bytes: { status, headers, body, rest }; undefined while it is incomplete. A response
+// without a length has no body.
 function read(bytes) {
   const text = bytes.toString('latin1');
   const end = text.indexOf('\r\n\r\n');
@@ -23,13 +23,13 @@ function read(bytes) {
   return { status, headers, body: rest.subarray(0, length).toString('utf8'), rest: rest.subarray(length) };
 }
 
-// A method that an answer to has no body, whatever it says of its length.
+// Answers to HEAD have no body, whatever length they state.
 const isHead = (request) => request.startsWith('HEAD ');
 
 /*
- * Sends `request`, whole or up to the end of our side (`ends`), and reads the answer. Then it asks on the same
- * connection for what `probe` is, whose answer has the status `probed`: so `ending` says whether the
- * connection was closed, or is open and in step. Status 0 is no answer at all.
+ * Sends `request` and reads the answer; with `ends`, it also closes our side. Then it sends `probe` on the same
+ * connection and expects the status `probed`. `ending` tells whether the connection was closed, or is open and
+ * in step. Status 0 means that there was no answer.
  */
 export function exchange({ port, from, request, ends, probe, probed }) {
   return new Promise((resolve, reject) => {
@@ -63,7 +63,7 @@ export function exchange({ port, from, request, ends, probe, probed }) {
         askAgain();
       }
     });
-    // One that is reset while we write may have been answered all the same.
+    // A request may have been answered even if the connection is reset while we write.
     socket.on('error', (error) => {
       if (answer === undefined && error.code !== 'ECONNRESET' && error.code !== 'EPIPE') {
         clearTimeout(timer);

@@ -1,4 +1,4 @@
-// What a request's header fields ask: the key, the media types, and the same field twice.
+// Header fields of a request: the key, the media types, and duplicate fields.
 import {
   HOST, JSON_TYPE, KEY, bad, badJson, badKey, closing, create, get, legacyKey, noKey, notAcceptable, notFound,
     notJson,
@@ -140,7 +140,7 @@ function noBody() {
   };
 }
 
-// What comes packed is read as it is, and refused as what it is then.
+// A compressed body is not decompressed, and so refused as invalid JSON.
 const packed = [
   ['gzip', '\x1f\x8b\x08\0\0\0\0\0\0\x03\xab\xae\x05\0'],
   ['br', '\x0b\x00\x80{}\x03'],
@@ -148,7 +148,7 @@ const packed = [
 ].map(([name, body]) => [`a body packed by ${name}`,
   create(body, `${KEY}${JSON_TYPE}Content-Encoding: ${name}\r\n`), badJson('syntax error')]);
 
-// None of these says who asks, from where, or for which organization.
+// None of these headers determines the client, its address or the organization.
 const claims = [
   ['X-Organization-Id', 'Organization-Id: 00000000-0000-0000-0000-000000000000'],
   ['a role', 'X-Role: owner'],

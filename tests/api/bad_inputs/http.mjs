@@ -1,5 +1,5 @@
-// RFC 9112: the request line, the target, Host, header fields, and where a body ends. What two readers could
-// take for two different requests must be one that nobody takes.
+// RFC 9112: the request line, the target, Host, header fields, and where a body ends. Bytes that two parsers
+// could read as different requests must be refused.
 import {
   CLOSES, HOST, JSON_TYPE, KEY, badJson, bad, chunked, closing, createWith, get, noMethod, notFound, nothing, ping,
   refused, taken, tooLarge, unsound, utf8,
@@ -163,7 +163,7 @@ const fields = [
   ['a field without a blank', ping('X-A:b\r\n'), taken()],
 ];
 
-// In a create that would be one: what two readers could disagree on is where its body ends.
+// A valid create, except that two parsers could disagree on where its body ends.
 const VALID = '{"external_id":"smuggled","from":{"external_id":"bad-inputs"}}';
 const N = VALID.length;
 const length = (...values) => createWith(values.map((v) => `Content-Length:${v}\r\n`).join(''), VALID);

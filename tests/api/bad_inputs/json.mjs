@@ -1,5 +1,5 @@
-// RFC 8259: what is JSON and what only looks like it. The body of a create that would be one, but for what
-// the row names.
+// RFC 8259: text that is JSON, and text that only looks like it. Each body is that of a valid create, except for
+// what the row names.
 import { bad, badJson, create, invalid, missing, refused, search, send, tooLarge, update, utf8 } from './rows.mjs';
 
 const SYNTAX = badJson('syntax error');
@@ -14,7 +14,7 @@ const NO_OBJECT = bad(undefined, 'must be an object');
 
 const START = '{"external_id":"json","from":{"external_id":"bad-inputs"}';
 const VALID = `${START}}`;
-// With one attribute, whose value is written as it is given.
+// A create with one attribute, whose value is the given text.
 const value = (text) => create(`${START},"custom_attributes":{"a":${text}}}`);
 const string = (text) => value(`"${text}"`);
 const whole = (rows) => rows.map(([why, body, ...rest]) => [why, create(body), ...rest]);
@@ -220,7 +220,7 @@ const numbers = values([
   ['60,000 digits', '1'.repeat(60000), LONG],
 ].map(([why, ...rest]) => [`a number: ${why}`, ...rest]));
 
-// What a reader in C may take for the end of a value.
+// A zero byte, which a parser in C may mistake for the end of a value.
 const nuls = [
   ['a number', '1\0'], ['a number with a point', '1.5\0'], ['a number with an exponent', '1e5\0'],
   ['a negative number', '-1\0'], ['zero', '0\0'], ['the first digit', '1\x002'], ['true', 'true\0'], ['false',
@@ -255,7 +255,7 @@ const sizes = [
     bad('a'.repeat(60000), 'is not a field of this request')],
 ];
 
-// The same reader is behind every body.
+// The same parser reads every body.
 const everywhere = [
   ['an update that is no JSON', update('{"custom_attributes":{}'), END],
   ['an update with a name twice', update('{"custom_attributes":{},"custom_attributes":{}}'), TWICE],

@@ -1,17 +1,17 @@
-// What the tables of bad inputs are written with. A row is [WHY, REQUEST, ANSWER].
+// Helpers for the tables of bad inputs. A row is [WHY, REQUEST, ANSWER].
 //
-// REQUEST is every byte that is sent, a character a byte. What is in double braces is put in when the row is
-// sent: {{full}} and {{read}} are keys, {{revoked}} is one that was, {{id}} is a conversation's id and
-// {{foreign}} that of another organization's; {{host}}, {{origin}}, {{cookie}} and {{csrf}} are of a session
-// of the dashboard.
+// REQUEST has every byte that is sent, one character a byte. Names in double braces are replaced when the row is
+// sent: {{full}} and {{read}} are keys, {{revoked}} is a revoked key, {{id}} is a conversation's id, and
+// {{foreign}} the id of another organization's conversation; {{host}}, {{origin}}, {{cookie}} and {{csrf}} belong
+// to a session of the dashboard.
 //
-// ANSWER is { status, errors, ending }: `errors` is exactly the list in the envelope, but that a message may
-// be a pattern; `ending` says what becomes of the connection.
+// ANSWER is { status, errors, ending }: `errors` is the exact list in the envelope, except that a message may be
+// a pattern; `ending` is the state of the connection afterwards.
 
 export const STAYS = 'stays open';
 export const CLOSES = 'is closed';
 
-// The text's bytes, a character each.
+// The text's UTF-8 bytes, one character each.
 export const utf8 = (text) => Buffer.from(text, 'utf8').toString('latin1');
 
 // -- requests --------------------------------------------------------------------------------------
@@ -23,14 +23,14 @@ export const JSON_TYPE = 'Content-Type: application/json\r\n';
 export const get = (target, headers = '') => `GET ${target} HTTP/1.1\r\n${HOST}${KEY}${headers}\r\n`;
 export const ping = (headers = '') => get('/api/v1/ping', headers);
 
-// With a body, and the length that it has.
+// A request with a body and its correct length.
 export const send = (method, target, body, headers = KEY + JSON_TYPE) =>
   `${method} ${target} HTTP/1.1\r\n${HOST}${headers}Content-Length: ${body.length}\r\n\r\n${body}`;
 export const create = (body, headers) => send('POST', '/api/v1/conversations', body, headers);
 export const update = (body, headers) => send('PUT', '/api/v1/conversations/{{id}}', body, headers);
 export const search = (body, headers) => send('POST', '/api/v1/conversations/search', body, headers);
 
-// A create whose head ends in what is given; what follows is the body, as it is.
+// A create whose head ends with `headers`, followed by the body unchanged.
 export const createWith = (headers, body = '') =>
   `POST /api/v1/conversations HTTP/1.1\r\n${HOST}${KEY}${JSON_TYPE}${headers}\r\n${body}`;
 export const chunked = (body) => createWith('Transfer-Encoding: chunked\r\n', body);
@@ -44,13 +44,13 @@ export const closing = (answer) => ({ ...answer, ending: CLOSES });
 // Several errors of one body, each [CODE, MESSAGE, FIELD].
 export const invalid = (...errors) =>
   ({ status: 400, errors: errors.map((one) => error(...one)), ending: STAYS });
-// What is odd and good all the same.
+// Unusual but valid.
 export const taken = (status = 200) => ({ status, errors: [], ending: STAYS });
-// Nothing is said any more.
+// The connection is closed without an answer.
 export const nothing = { status: 0, errors: [], ending: CLOSES };
 
 const unsoundly = (message, status = 400) => closing(refused(status, 'parameter_invalid', message));
-// Requests that are no HTTP/1.1, or not in the one way that all read alike.
+// Requests that are not HTTP/1.1, or that parsers could read differently.
 export const unsound = {
   malformed: unsoundly('The request line or a header is malformed'),
   headersTooLarge: unsoundly('The headers are larger than 16384 bytes'),
@@ -84,7 +84,7 @@ export const legacyKey = refused(403, 'legacy_key_not_accepted',
 export const readOnly = refused(403, 'insufficient_scope',
   'The API key is read-only; writing requires a key with scope full');
 
-// A body that is no JSON, and why; where, if that is given: [LINE, COLUMN].
+// A body that is not JSON, with the reason and, if given, the place: [LINE, COLUMN].
 export const badJson = (reason, place) => refused(400, 'invalid_json', place
   ? `invalid JSON at line ${place[0]}, column ${place[1]}: ${reason}`
   : new RegExp(`^invalid JSON at line \\d+, column \\d+: ${reason}$`));

@@ -1,5 +1,5 @@
-// Unicode: bytes that are no UTF-8, code points that are no characters, white space that does not look like
-// it, and letters that are more than one.
+// Unicode: bytes that are not UTF-8, code points that are not characters, unusual white space, and letters of
+// more than one code point.
 import { bad, badJson, create, invalid, search, taken, update, utf8 } from './rows.mjs';
 
 const NOT_UTF8 = badJson('not UTF-8');
@@ -10,7 +10,7 @@ const externalId = (text) => create(`{"external_id":"${text}","from":{"external_
 const contact = (members) => create(`{"external_id":"unicode","from":{"external_id":"bad-inputs",${members}}}`);
 const u = (code) => `\\u${code.toString(16).padStart(4, '0')}`;
 
-// Bytes as they come. What is cut off here is followed by the quote that ends the string.
+// Raw bytes. A truncated sequence is followed by the quote that ends the string.
 const bytes = [
   ['a byte that continues nothing', '\x80'],
   ['the last byte that continues nothing', '\xbf'],
@@ -88,7 +88,7 @@ const nul = [
   bad('pagination.starting_after', 'must not contain U+0000')],
 ];
 
-// Every code point with the property White_Space, in turn before, behind and alone.
+// Every code point with the property White_Space: in turn before a letter, after a letter, and alone.
 const spaces = [9, 10, 11, 12, 13, 0x20, 0x85, 0xa0, 0x1680, 0x2000, 0x2001, 0x2002, 0x2003, 0x2004, 0x2005, 0x2006,
   0x2007, 0x2008, 0x2009, 0x200a, 0x2028, 0x2029, 0x202f, 0x205f, 0x3000]
   .map((code, i) => [`an external id with U+${code.toString(16)} ${['in front', 'behind', 'alone'][i % 3]}`,
@@ -164,7 +164,7 @@ const wrongKinds = [
     invalid(['invalid_operator', 'this operator is not supported here; use one of: =', 'query.operator'])],
 ];
 
-// What is no fault: kept as it was sent, one code point after the other.
+// Valid: stored as sent, code point by code point.
 const good = [
   ['a code point that is no character', '\\uffff'],
   ['the last code point, which is no character', '\\udbff\\udfff'],

@@ -1,5 +1,5 @@
-// Targets: another spelling of a path is another path, an id is a UUID in lower case, and a query is what an
-// operation says that it takes.
+// Targets: a path has only one spelling, an id is a UUID in lower case, and a query has only the parameters of
+// its operation.
 import { bad, get, invalid, noConversation, noMethod, notFound, send, taken, update } from './rows.mjs';
 
 const paths = [

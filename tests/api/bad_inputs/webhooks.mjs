@@ -1,6 +1,6 @@
-// Server-side request forgery: where an endpoint for webhooks must not be. An address has many spellings, and
-// each reader of URLs takes others for the same; only the canonical one is taken, and then it must be public.
-// Loopback in its canonical spelling is left out, for the stack under test sends there.
+// Server-side request forgery: addresses that an endpoint for webhooks must not have. An address has many
+// spellings, and URL parsers differ in which they accept; only the canonical one is accepted, and it must be
+// public. The canonical loopback address is left out, because the stack under test sends there.
 import { bad, utf8 } from './rows.mjs';
 import { change } from './dashboard.mjs';
 
@@ -72,7 +72,7 @@ const table = [
     'https://[2606:4700::1111]:443]/'],
   [PORT, ...[1, 7, 21, 22, 23, 25, 53, 80, 110, 111, 143, 389, 442, 444, 445, 465, 587, 993, 1023]
     .map((port) => `https://example.com:${port}/`), 'https://[2606:4700::1111]:22/', 'https://1.1.1.1:80/'],
-  // Addresses of version 4 in the clothes that the readers of C, of browsers and of languages know.
+  // IPv4 addresses in spellings that C libraries, browsers or language runtimes accept.
   [NOT_CANONICAL, 'https://0/', 'https://1/', 'https://127.1/', 'https://127.0.1/', 'https://10.1/',
     'https://169.254.43518/', 'https://2130706433/', 'https://2852039166/', 'https://167772161/',
     'https://3232235777/', 'https://4294967295/', 'https://4294967297/', 'https://017700000001/',
@@ -91,7 +91,7 @@ const table = [
     '198.19.255.254', '198.51.100.7', '203.0.113.7', '224.0.0.1', '224.0.0.251', '239.255.255.250', '240.0.0.1',
     '255.255.255.255', '168.63.129.16']
     .map((address, i) => `https://${address}${i % 2 ? '/' : ':8443/latest/meta-data/?a=b'}`)],
-  // Version 6: what is not global, and what carries an address of version 4.
+  // IPv6 addresses that are not global or contain an IPv4 address.
   [PRIVATE, ...['::', '::1', '::2', '64:ff9b::a00:1', '64:ff9b::7f00:1', '64:ff9b::a9fe:a9fe', '64:ff9b:1::a00:1',
     '100::1', '100:0:0:1::1', '2001::1', '2001:0:7f00:1::1', '2001:2::1', '2001:10::1', '2001:20::1', '2001:db8::1',
     '2001:db8:ffff::1', '2002:7f00:1::1', '2002:a00:1::1', '2002:a9fe:a9fe::1', '2620:4f:8000::1', '3fff::1',

@@ -1,15 +1,15 @@
-// Compiles only when the types of clients/typescript are those that are made of proto/openapi.yaml.
+// Compiles only if the types of clients/typescript equal those generated from proto/openapi.yaml.
 import type { components, operations } from './schema.js';
 import type * as client from './client/dist/index.js';
 
 type Generated = components['schemas'];
 
-// Intersections and aliases are not told apart from what they stand for.
+// Resolves intersections and aliases, so that the comparison does not distinguish them.
 type Plain<T> = T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 type Same<A, B> =
   (<T>() => T extends Plain<A> ? 1 : 2) extends <T>() => T extends Plain<B> ? 1 : 2 ? true : false;
 
-// Each schema with its type; those that say how a string or number is written have none.
+// Each schema with its type. Schemas for the format of a string or number have none.
 interface Types {
   State: client.State;
   Status: client.Status;

@@ -1,4 +1,4 @@
-// The same round trip with the client that @hey-api/openapi-ts makes.
+// The same round trip with the client that @hey-api/openapi-ts generates.
 import { client } from './client/client.gen.js';
 import {
   createConversation,

@@ -1,4 +1,4 @@
-// A round trip with a client of openapi-fetch, over the types that openapi-typescript makes.
+// A round trip with a client of openapi-fetch, over the types that openapi-typescript generates.
 import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.js';
 

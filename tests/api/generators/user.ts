@@ -1,4 +1,4 @@
-// A strict program that uses the package of clients/typescript as it was packed.
+// A program under strict rules that uses the packed package of clients/typescript.
 import type { IncomingMessage } from 'node:http';
 import {
   ApiError, type Answer, Client, type Conversation, type Query, verifyWebhook, VERSION, type WebhookEvent,
@@ -25,7 +25,7 @@ async function codeOf(call: Promise<Answer<Conversation>>): Promise<string | und
   }
 }
 
-// Headers are what a server of Node has.
+// Takes headers as a Node.js server has them.
 export function received({ headers }: IncomingMessage, body: Buffer, secret: string): WebhookEvent {
   const { 'x-service-timestamp': timestamp, 'x-service-signature': signature } = headers;
   return verifyWebhook({ secret, timestamp, signature, body });

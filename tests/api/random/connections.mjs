@@ -1,11 +1,11 @@
-// Many connections to the API, each with one request at a time: what random tests ask their thousands of
-// questions by, since a client library costs more than the answer.
+// Many connections to the API, each with one request at a time, for the thousands of requests of random tests: a
+// client library would cost more than the service's work.
 import { connect } from 'node:net';
 
 const TIMEOUT_MS = 30000;
-const IDLE_MS = 2000; // soon the service closes a connection that rests
+const IDLE_MS = 2000; // the service closes idle connections soon after
 
-// What is whole of the first response in the text: { status, headers, body }, headers by name in lower case.
+// The first response in the bytes if it is complete: { status, headers, body }, headers by name in lower case.
 function read(bytes) {
   const end = bytes.indexOf('\r\n\r\n');
   if (end < 0) return undefined;
@@ -49,8 +49,8 @@ function connection(port) {
   return { send, isFresh, close: () => socket.destroy() };
 }
 
-// Up to `n` connections to where the URL says: { ask(request), close() }. A request is { key, method, path,
-// body }, the body a text; the answer has its body read as JSON too.
+// Up to `n` connections to the URL's host: { ask(request), close() }. A request is { key, method, path, body },
+// with the body as text; the answer has its body also parsed as JSON.
 export function connections(url, n) {
   const { port, pathname } = new URL(url);
   const free = [], waiting = [], all = new Set();
@@ -85,7 +85,7 @@ export function connections(url, n) {
   return { ask, close: () => all.forEach((one) => one.close()) };
 }
 
-// Calls `work` with each number below n, so many at once; the first that fails ends all.
+// Calls `work` with each number below n, `atOnce` at a time; the first failure ends all.
 export async function each(n, atOnce, work) {
   let next = 0, isOver = false;
   await Promise.all(Array.from({ length: atOnce }, async () => {

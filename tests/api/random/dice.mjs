@@ -1,15 +1,15 @@
-// Chance that can be had again: all that is drawn follows from one number, the seed. It is SEED of the
-// environment, or else another one each time; who fails tells it.
+// Reproducible randomness: everything drawn follows from one number, the seed. It is SEED from the environment,
+// or else different in each run; a failing test reports it.
 import { randomInt } from 'node:crypto';
 
 export const seed = Number(process.env.SEED ?? randomInt(2 ** 31));
 
-// How much is to be done: little, or all where TEST_LONG=1 asks for it.
+// TEST_LONG=1 runs everything; otherwise tests run a short form.
 export const isLong = process.env.TEST_LONG === '1';
 
 export const again = (file) => `${isLong ? 'TEST_LONG=1 ' : ''}SEED=${seed} make test-long ONLY=${file}`;
 
-// Dice of their own for each purpose: `names` tell them apart, and another draw here changes none there.
+// Independent dice for each purpose, told apart by `names`: an additional draw from one changes no other.
 export function dice(...names) {
   // 128 bits of state, mixed from the texts; then Marsaglia's xorshift.
   const state = new Uint32Array([0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344]);
@@ -31,7 +31,7 @@ export function dice(...names) {
     once: (n) => below(n) === 0,
     pick: (list) => list[below(list.length)],
     list: (n, draw) => Array.from({ length: n }, (_, i) => draw(i)),
-    // The same items in another order.
+    // The same items in random order.
     shuffled(items) {
       const all = [...items];
       for (let i = all.length - 1; i > 0; i--) {
@@ -40,7 +40,7 @@ export function dice(...names) {
       }
       return all;
     },
-    // One of [WEIGHT, VALUE]...
+    // One VALUE of [WEIGHT, VALUE]..., drawn by weight.
     weighed(...choices) {
       let at = below(choices.reduce((sum, [weight]) => sum + weight, 0));
       return choices.find(([weight]) => (at -= weight) < 0)[1];

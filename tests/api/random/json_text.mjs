@@ -1,4 +1,4 @@
-// JSON as it is written: numbers stay the texts that they are.
+// JSON with exact spellings: numbers keep the text in which they were written.
 
 export class Spelled {
   constructor(text) {
@@ -7,7 +7,7 @@ export class Spelled {
 }
 export const spelled = (text) => new Spelled(text);
 
-// With white space where there may be some, if dice are given.
+// Writes JSON; given dice, with random white space where JSON allows it.
 export function write(value, dice) {
   const gap = () => (dice?.once(8) ? dice.pick([' ', '\n', '\t', '\r\n  ']) : '');
   const around = (text) => gap() + text + gap();
@@ -21,7 +21,7 @@ export function write(value, dice) {
   return part(value);
 }
 
-// A text in which two numbers are equal when their values are, however many digits they have.
+// A canonical text: equal for two numbers of equal value, however many digits they have.
 function numberName(text) {
   const [, minus, whole, fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
   const digits = (whole + fraction).replace(/^0+/, '');
@@ -31,7 +31,7 @@ function numberName(text) {
   return `number ${minus}${significant}e${power}`;
 }
 
-// A text in which two values of an attribute are equal when a typed compare says so.
+// A canonical text: equal for two values of an attribute that a typed comparison considers equal.
 export function valueName(value) {
   if (value instanceof Spelled) return numberName(value.text);
   return typeof value === 'number' ? numberName(String(value)) : `${typeof value} ${value}`;

@@ -1,8 +1,8 @@
-// The contract as a program: what the API has to answer to an operation, and what is stored then.
+// The contract as a program: how the API must answer an operation, and what is stored then.
 //
-// An operation names things by symbols (operations.mjs); the ids that the service makes are learned from its
-// answers. `apply` holds one answer against the state and changes that, or throws a Fault. It is called on
-// copies: of operations that were under way together, some order must explain all answers (run.mjs).
+// An operation refers to things by symbolic names (operations.mjs); the ids that the service makes come from
+// its answers. `apply` checks one answer against the state and updates the state, or throws a Fault. It works on
+// copies: some order of concurrent operations must explain all of their answers (run.mjs).
 import { isDeepStrictEqual } from 'node:util';
 import { contactOf, errorsOf, found, shownStatus, stateOf } from './search_rules.mjs';
 
@@ -16,7 +16,7 @@ const ATTRIBUTES_MAX = 20;
 
 // Two organizations. A contact is { id, external_id, name, email, phone, isErased }, a conversation
 // { id, external_id, contact, attributes, status, created_at, updated_at, born, order, isDeleted }: `born` is
-// the step that made it, `order` tells apart those that one step made, once it has been seen.
+// the step that made it, and `order` orders the conversations of one step once their order was observed.
 export const emptyState = () => [0, 1].map(() => ({ contacts: [], conversations: [], cursor: undefined }));
 
 const must = (isSo, what) => {
@@ -26,7 +26,7 @@ const mustEqual = (given, wanted, what) =>
   must(isDeepStrictEqual(given, wanted), `${what} is ${JSON.stringify(given)}, not ${JSON.stringify(wanted)}`);
 
 export class Model {
-  // -- rules: each says one thing, and can be told wrong ------------------------------------------
+  // -- rules: one each, so that a test can replace one by a wrong rule ----------------------------
 
   mayWrite(scope) {
     return scope === 'full';
@@ -48,12 +48,12 @@ export class Model {
     return Object.keys(attributes).length > ATTRIBUTES_MAX;
   }
 
-  // When a change can have been made, at the earliest.
+  // The earliest time at which a change can have been made.
   changedFrom(conversation, { since }) {
     return Math.max(conversation.updated_at, since);
   }
 
-  // An email is compared in lower case, a phone without white space at its ends.
+  // Emails are compared in lower case, phones without outer white space.
   stored({ name, email, phone }) {
     return { name, email: email?.toLowerCase(), phone: phone?.trim() };
   }
@@ -116,7 +116,7 @@ export class Model {
     return { ...ids };
   }
 
-  // -- operations: each returns what the audit log has of it -------------------------------------
+  // -- operations: each returns its part of the audit entry --------------------------------------
 
   create(state, { organization, scope, request, step }, answer) {
     const own = this.organizationOf(state, organization), body = JSON.parse(request.body), { from } = body;
@@ -202,7 +202,7 @@ export class Model {
 
   // -- searches -----------------------------------------------------------------------------------
 
-  // All that a body finds, newest first, and whose they are.
+  // All conversations that a body finds, newest first, and their contact.
   findAll(own, body) {
     const contact = contactOf(body, own.contacts);
     const rows = own.conversations.filter((one) => one.contact === contact?.id && this.isVisible(one));
@@ -220,7 +220,7 @@ export class Model {
     return this.page(own, { body, page: 1, behind: undefined, settles: operation.settles }, answer);
   }
 
-  // The next page of what was asked last, or of something else with its cursor.
+  // The next page of the last search, or of another search with its cursor.
   next(state, { organization, isOther }, answer) {
     const own = this.organizationOf(state, organization), { cursor } = own;
     if (isOther) return this.refused(answer, 400, 'invalid_cursor', 'pagination.starting_after');
@@ -248,8 +248,8 @@ export class Model {
     return { contact_id: contact?.id ?? null };
   }
 
-  // Which of those that one step made is newer is the service's to say. The search that follows such a step
-  // has all of them, and settles it.
+  // The service decides which conversation of one step is newer. The search that follows such a step returns
+  // all of them and fixes their order.
   settle(conversations, rest, settles) {
     const at = new Map(conversations.map(({ id }, i) => [id, i]));
     for (const born of new Set(rest.map((one) => one.born))) {
@@ -271,13 +271,13 @@ export class Model {
     return {};
   }
 
-  // To no path, by no method, or with no key.
+  // A request with an unknown path, a wrong method, or no valid key.
   strange(state, { status, code }, answer) {
     return this.refused(answer, status, code);
   }
 
-  // `log` is what the run has left there: steps, each a list of entries in no order, each a list of what it
-  // may be where that depends on who came first.
+  // `log` has the run's entries by step. The entries of a step are unordered; each is a list of possible
+  // forms, of which there are several if it depends on which operation came first.
   audit(state, { organization, log, operation: only, perPage }, answer) {
     must(answer.status === 200, `status is ${answer.status}, not 200: ${answer.body}`);
     const entries = answer.json.audit_logs;
@@ -327,7 +327,7 @@ export class Model {
     return {};
   }
 
-  // Applies one answer; returns the entry of the audit log, undefined for what has none.
+  // Applies one answer; returns its entry in the audit log, undefined if it has none.
   apply(state, operation, answer) {
     const ids = this[operation.op](state, operation, answer);
     const { operation: name, organizations, organization, scope } = operation.entry ?? {};

@@ -1,7 +1,7 @@
-// Operations on the API, drawn at random, and the request that each of them is.
+// Operations on the API, drawn at random, and their requests.
 //
-// They name things by texts: ~ stands for what makes a run's names its own. The ids that the service has made
-// are looked up in the model's state by those names, so a shorter sequence still means something.
+// They refer to things by names, in which ~ stands for the run's unique tag. The ids that the service made are
+// looked up in the model's state by these names, so a shortened sequence is still meaningful.
 
 const NOBODY = '0190a0b1-c2d3-7e4f-8a5b-6c7d8e9fa0b1';
 const CONVERSATIONS = 6, CONTACTS = 3;
@@ -31,7 +31,7 @@ function drawProfile(dice) {
   return Object.fromEntries(Object.entries(all).filter(() => dice.once(4)).map(([name, draw]) => [name, draw()]));
 }
 
-// Whose conversation: by an external id, or by the id that the contact of a conversation has.
+// The contact of a conversation: by external id, or by the id of another conversation's contact.
 const drawWho = (dice) =>
   dice.weighed([5, { external_id: drawContact(dice) }], [2, { of: drawConversation(dice) }], [1, { id: NOBODY }]);
 const drawTarget = (dice, organization) =>
@@ -78,21 +78,21 @@ const drawStrange = (dice) => ({
     [3, { method: 'GET', path: '/none', status: 404, code: 'not_found', entry: 'unknown' }],
     [3, { method: 'DELETE', path: '/ping', status: 405, code: 'method_not_allowed', entry: 'unknown' }],
     [3, { method: 'GET', path: '/conversations', status: 405, code: 'method_not_allowed', entry: 'unknown' }],
-    // Seldom: an address that fails too often is shut out.
+    // Rare: an address that fails too often is blocked.
     [1, { method: 'GET', path: '/ping', key: 'svc_live_none', status: 401, code: 'unauthorized' }],
   ),
 });
-// Calls of operators are few, and most tell only together with others of the same conversation.
+// Calls of operators are rare, and most show an effect only with other calls for the same conversation.
 const operator = (dice, op, more) => ({
   op, organization: drawOrganization(dice), conversation: dice.weighed([3, 'c0~'], [1, drawConversation(dice)]), ...more,
 });
 const STATUSES = ['active', 'waiting', 'human_takeover', 'resolved', 'archived'];
 
-// What may be under way at the same time.
+// Operations that may run at the same time.
 const drawRace = (dice) => ({
   op: 'race', members: dice.list(dice.between(2, 4), () => {
     const one = dice.weighed([4, drawCreate], [3, drawUpdate], [1, drawGet], [2, drawSearch])(dice);
-    delete one.per_page; // of what is made meanwhile, a page says only whether it is there
+    delete one.per_page; // one page must show all conversations that are made concurrently
     return one;
   }),
 });
@@ -105,7 +105,7 @@ export function drawSteps(dice, n) {
   )(dice));
 }
 
-// -- what it is as a request -----------------------------------------------------------------------
+// -- requests --------------------------------------------------------------------------------------
 
 const named = (own, name) => own.conversations.find(({ external_id }) => external_id === name);
 const idOf = (state, target) => target.id ?? named(state[target.in], target.conversation)?.id ?? NOBODY;
@@ -141,7 +141,7 @@ const requests = {
       pagination: per_page === undefined ? undefined : { per_page },
     },
   }),
-  // There may be none.
+  // There may be no cursor.
   next: ({ isOther }, own) => own.cursor && {
     path: '/conversations/search', entry: 'conversation.search',
     body: {
@@ -157,7 +157,7 @@ const requests = {
   }),
   ping: () => ({ method: 'GET', path: '/ping', entry: 'ping' }),
   strange: ({ method, path, key, status, code, entry }) => ({ method, path, key, status, code, entry }),
-  // Operators' have no request but a call of convctl.
+  // Operators call convctl instead of sending a request.
   erase: (step, own) => operators(own, step, (one) => ['contact', 'erase', one.contact]),
   remove: (step, own) => operators(own, step, (one) => ['conversation', 'delete', one.id]),
   move: (step, own) =>
@@ -171,7 +171,7 @@ function operators(own, { conversation }, call, more) {
   return { call: [group, verb, target, ...rest], target, ...more };
 }
 
-// The operation as the model takes it, with `request` or `call`; undefined: there is nothing to ask. `world`
+// The operation as the model expects it, with `request` or `call`; undefined: there is nothing to do. `world`
 // has the run's tag, its organizations and their log.
 export function resolve(drawn, state, world, step) {
   const operation = JSON.parse(JSON.stringify(drawn).replaceAll('~', world.tag));

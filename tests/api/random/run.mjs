@@ -1,4 +1,4 @@
-// Runs operations against the service and the model, and makes a sequence that fails as short as it gets.
+// Runs operations against the service and the model, and shrinks a failing sequence.
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
@@ -7,13 +7,13 @@ import { Fault, emptyState } from './model.mjs';
 import { resolve } from './operations.mjs';
 
 const { BIN_DIR } = process.env;
-const STATES_MAX = 200; // that may be so after operations that were under way together
+const STATES_MAX = 200; // that are possible after concurrent operations
 
-// What a run needs: two organizations, names of its own, and what it leaves in their audit logs.
+// The context of a run: two organizations, a tag for unique names, and the run's entries in the audit logs.
 const newWorld = (organizations) =>
   ({ organizations, tag: `-${randomBytes(6).toString('hex')}`, log: organizations.map(() => []) });
 
-// -- asking ----------------------------------------------------------------------------------------
+// -- requests --------------------------------------------------------------------------------------
 
 const seconds = () => Math.floor(Date.now() / 1000);
 
@@ -24,7 +24,7 @@ async function timed(ask, request) {
 }
 
 const STATUS = { not_found: 404, conflict: 409 };
-// What an operator does, as if it were an answer of the API.
+// An operator's call, with its result as an answer of the API.
 async function operate({ call: [group, verb, ...rest], organizations, organization }) {
   const args = [group, verb, '--org', organizations[organization].id, ...rest];
   try {
@@ -44,12 +44,12 @@ function* permutations(n, taken = []) {
 }
 
 const byId = (list) => [...list].sort((a, b) => (a.id < b.id ? -1 : 1));
-// The same for states that differ in nothing but the order in which they came about.
+// Equal for states that differ only in the order of their contacts and conversations.
 const nameOf = (state) => JSON.stringify(state.map((own) =>
   ({ ...own, contacts: byId(own.contacts), conversations: byId(own.conversations) })));
 
-// What the answers can have led to, from any of `states` and in any order: { states, entries }, with all that
-// the audit log may have of each operation. Throws what is wrong with the first of them when there is none.
+// The states that the answers can have led to, from any of `states` and in any order: { states, entries }, with
+// all possible audit entries of each operation. If there is no such state, throws the fault of the first order.
 function explain(model, states, operations, answers) {
   const after = new Map(), logged = operations.map(() => new Map());
   let first;
@@ -66,12 +66,12 @@ function explain(model, states, operations, answers) {
       for (const [i, entry] of entries.entries())
         if (entry !== undefined) logged[i].set(JSON.stringify(entry), entry);
     }
-  // An answer of another shape may be any error.
+  // An answer of an unexpected shape may throw any error.
   if (after.size === 0) throw first instanceof Fault ? first : new Fault(first.stack);
   return { states: [...after.values()], entries: logged.map((all) => [...all.values()]) };
 }
 
-// Of each contact for whom one step has made several conversations, a search: it tells their order.
+// A search for each contact for whom one step made several conversations: it shows their order.
 function searchesAfter(step, { organizations }, operations, answers) {
   const made = operations.map(({ op, organization }, i) =>
     (op === 'create' && answers[i].status === 201 ? `${organization} ${answers[i].json.contact?.id}` : undefined));
@@ -99,7 +99,7 @@ async function take(model, states, operations, world, ask) {
   return { states: after, answers };
 }
 
-// The first thing that is wrong, as text; undefined: all is as it must be.
+// The first fault as text; undefined if there is none.
 export async function run(model, steps, organizations, ask) {
   const world = newWorld(organizations);
   let states = [emptyState()];
@@ -123,7 +123,7 @@ export async function run(model, steps, organizations, ask) {
 
 const without = (list, at, n = 1) => [...list.slice(0, at), ...list.slice(at + n)];
 
-// Simpler forms of one step.
+// Simpler variants of one step.
 function* simpler(step) {
   for (const [i, one] of (step.members ?? []).entries()) {
     yield one;
@@ -146,15 +146,15 @@ function* simpler(step) {
 }
 const replaced = (list, at, one) => [...list.slice(0, at), one, ...list.slice(at + 1)];
 
-// The step at `i` when it names its contact by a conversation: with the contact as the step named it that made
-// the conversation. Else undefined.
+// If the step at `i` names its contact by a conversation: the step with the contact as named by the step that
+// made the conversation. Otherwise undefined.
 function withItsContact(steps, i) {
   const { of } = steps[i].by ?? {};
   const maker = of && steps.slice(0, i).find((step) => step.op === 'create' && step.conversation === of);
   return maker && { ...steps[i], by: maker.by };
 }
 
-// The shortest sequence found that still fails: `fails` runs one. What depends on who comes first is tried
+// The shortest sequence found that still fails; `fails` runs one. Sequences with concurrent operations are tried
 // several times.
 export async function shrink(steps, fails, tries = 2000) {
   let best = steps;

@@ -1,6 +1,6 @@
-// Contacts and conversations as years of several channels could have left them, drawn and stored: equal times,
-// texts of every kind, numbers of every spelling, keys that look alike, what was erased or deleted, and a
-// status that is written no more.
+// Contacts and conversations such as years of several channels could have left, drawn and stored: equal times,
+// texts of every kind, numbers in every spelling, similar keys, erased contacts, deleted conversations, and a
+// status that is no longer written.
 import { randomUUID } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { spelled, write } from './json_text.mjs';
@@ -12,7 +12,7 @@ const SECOND = 1700000000;
 export const CHANNELS = ['api', 'widget', 'email', 'slack', 'voice', 'e,\\"m{}ail', 'каnал'];
 const STORED = ['active', 'waiting', 'human_takeover', 'resolved', 'archived', 'closed'];
 export const KEYS = ['plan', 'Plan', 'pla', 'a.b-c_1', 'a.b', 'a', 'seats', 'k'.repeat(64)];
-// In JSON; null is none.
+// Attribute values of JSON's types; null is not a value.
 export const VALUES = [
   ...['1', '1.0', '10e-1', '0.1e1', '-1', '0', '-0', '0.0', '2', '0.1', '1e-1', '0.10000000000000001',
     '9007199254740993', '9007199254740992', '123456789012345678901234567890', '1e30', '1e300', '-1e-300',
@@ -60,7 +60,7 @@ export function drawData(dice, organization) {
 
 // -- as clients see it -----------------------------------------------------------------------------
 
-// The conversation's JSON, read.
+// The conversation's JSON, parsed.
 export function shown(one) {
   const { contact: { id, external_id, name, email, phone } } = one;
   return JSON.parse(write({
@@ -71,7 +71,7 @@ export function shown(one) {
     custom_attributes: Object.fromEntries(one.attributes), message_count: one.message_count,
     contact: { type: 'contact', id, external_id, name, email, phone },
     contacts: { type: 'contact.list', contacts: [{ type: 'contact', id, external_id }] },
-  }), (_, value) => (value === 0 ? 0 : value)); // less than nothing is nothing
+  }), (_, value) => (value === 0 ? 0 : value)); // -0 becomes 0
 }
 
 // -- stored ----------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ const CONVERSATIONS = `INSERT INTO conversation.conversations (organization_id, 
     FROM jsonb_to_recordset(:'rows') AS r (organization uuid, id uuid, external_id text, contact uuid, channel text,
          status text, attributes jsonb, created bigint, updated bigint, last bigint, messages int, is_deleted bool);`;
 
-// By the administrator of the database: no channel could make all of it.
+// As the administrator of the database, since no channel could write all of the data.
 function run(statement, rows) {
   const tag = `$rows${randomUUID().replaceAll('-', '')}$`;
   const script = `CREATE FUNCTION pg_temp.us(bigint) RETURNS timestamptz LANGUAGE sql AS

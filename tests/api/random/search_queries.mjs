@@ -1,4 +1,4 @@
-// Random bodies of a search: right ones, which mostly find something, and ones that break a rule or two.
+// Random bodies of a search: valid ones, which mostly find something, and ones that break a rule or two.
 import { CHANNELS, KEYS, VALUES } from './search_data.mjs';
 import { spelled } from './json_text.mjs';
 import { OPERATORS, STATES, STATUSES, fieldOf } from './search_rules.mjs';
@@ -31,7 +31,7 @@ function drawField(dice) {
     [2, 'channel'], [2, 'source.type'], [3, 'state'], [3, 'status'], [3, 'created_at'], [3, 'updated_at']);
 }
 
-// Members stand in any order.
+// Puts the members in random order.
 const inAnyOrder = (dice, object) => Object.fromEntries(dice.shuffled(Object.entries(object)));
 
 function drawFilter(dice, data) {
@@ -43,7 +43,7 @@ function drawFilter(dice, data) {
     draw) : draw() });
 }
 
-// By one of its names; sometimes nobody's.
+// A contact filter by one of the contact's names; sometimes it matches no contact.
 function drawContact(dice, data) {
   const contact = dice.pick(data.contacts);
   const field = dice.pick(['contact.external_id', 'contact.id', 'contact_ids']);
@@ -58,7 +58,7 @@ function drawQuery(dice, data) {
   if (dice.once(12)) return contact;
   const filters = dice.list(dice.weighed([12, dice.below(2)], [6, dice.below(5)], [1, dice.below(50)]),
     () => drawFilter(dice, data));
-  if (filters.length > 1 && dice.once(6)) filters[0] = filters.at(-1); // the same twice
+  if (filters.length > 1 && dice.once(6)) filters[0] = filters.at(-1); // the same filter twice
   return inAnyOrder(dice, { operator: 'AND', value: dice.shuffled([contact, ...filters]).slice(0, 50) });
 }
 
@@ -67,7 +67,7 @@ function drawQuery(dice, data) {
 const perPage = (dice) =>
   dice.weighed([2, undefined], [1, dice.between(1, 10)], [5, dice.between(8, 60)], [2, 100]);
 
-// A right one, but for a contact that 50 filters may have pushed out.
+// A valid body, except that 50 filters may have displaced the contact.
 function drawRight(dice, data) {
   const per_page = perPage(dice);
   const pagination = inAnyOrder(dice, {
@@ -77,7 +77,7 @@ function drawRight(dice, data) {
   return inAnyOrder(dice, { query: drawQuery(dice, data), ...(hasPages ? { pagination } : {}) });
 }
 
-// -- wrong ones ------------------------------------------------------------------------------------
+// -- invalid bodies --------------------------------------------------------------------------------
 
 const ODD_VALUES = [null, '', 'a', 'closed', ' api', 1, 1.5, true, [], [1], ['a', null], {}, { a: 1 },
   'x'.repeat(501), '\0',
@@ -87,7 +87,7 @@ const ODD_FIELDS = ['contact', 'contact.email', 'State', 'custom_attributes', 'c
   'custom_attributes.service_a', 'custom_attributes.a b', '', 1, null, ['state'], '\0', '__proto__'];
 const ODD_OPERATORS = [...OPERATORS, '~', '!~', '^', '$', 'OR', 'AND', 'NOT', 'and', '>=', '', 1, null, {}, '='];
 
-// Trees of groups, of whatever depth; their leaves are right.
+// Nested groups; their leaves are valid.
 function drawTree(dice, data, depth) {
   if (depth === 0 || dice.once(3)) return dice.once(5) ? drawContact(dice, data) : drawFilter(dice, data);
   return inAnyOrder(dice, {
@@ -96,7 +96,7 @@ function drawTree(dice, data, depth) {
   });
 }
 
-// Changes something somewhere in a copy of the body.
+// Each makes a random change in a copy of the body.
 const mutations = [
   (dice, body, { filters }) => { dice.pick(filters).value = dice.pick(ODD_VALUES); },
   (dice, body, { filters }) => { dice.pick(filters).field = dice.pick(ODD_FIELDS); },
@@ -131,5 +131,5 @@ function drawWrong(dice, data) {
   return body;
 }
 
-// Mostly right. `data` has the `others`, contacts of another organization.
+// Mostly valid. `data.others` are contacts of another organization.
 export const drawBody = (dice, data) => (dice.once(6) ? drawWrong(dice, data) : drawRight(dice, data));

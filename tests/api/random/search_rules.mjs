@@ -1,8 +1,8 @@
-// What a search must answer, in the simplest way: every conversation is held against every filter, and every
-// rule of docs/api.md on a query is asked in turn. It shares nothing with the service.
+// The simplest search: it checks every conversation against every filter, and a query against every rule of
+// docs/api.md in turn. It shares no code with the service.
 import { Spelled, isInteger, isNumber, numberOf, valueName } from './json_text.mjs';
 
-// -- what is wrong with a query --------------------------------------------------------------------
+// -- errors of a query -----------------------------------------------------------------------------
 
 const CONTACT = ['contact.external_id', 'contact.id', 'contact_ids'];
 const EQUALITY = ['=', '!='], SETS = [...EQUALITY, 'IN', 'NIN'], ORDER = [...EQUALITY, '>', '<'];
@@ -25,7 +25,7 @@ const FIELDS = {
   state: [EQUALITY, (value) => STATES.includes(value)], status: [SETS, (value) => STATUSES.includes(value)],
   created_at: [ORDER, isInteger], updated_at: [ORDER, isInteger],
 };
-// [OPERATORS, VALUE]; undefined: it cannot be searched.
+// [OPERATORS, VALUE]; undefined: the field cannot be searched.
 export function fieldOf(name) {
   if (typeof name !== 'string') return undefined;
   const key = /^custom_attributes\.([A-Za-z][A-Za-z0-9_.-]{0,63})$/.exec(name)?.[1];
@@ -39,7 +39,7 @@ const join = (path, name) => (path === '' ? name : `${path}.${name}`);
 
 const MISSING = 'parameter_not_found', INVALID = 'parameter_invalid';
 
-// Every member by its rule, in the order of the document, then those that lack. `may` is null where it may be.
+// Checks each member by its rule, in the order of the document, then reports the missing ones.
 function readMembers(object, path, rules, add) {
   if (!isObject(object)) return add(INVALID, path === '' ? undefined : path);
   for (const [name, value] of Object.entries(object)) {
@@ -65,7 +65,7 @@ function readValues(value, where, [, isRight], operator, add) {
   value.forEach((one, i) => isRight(one) || add(INVALID, `${where}[${i}]`));
 }
 
-// Whether it is a filter that names the contact.
+// Returns whether the filter names the contact.
 function readFilter(filter, path, add) {
   const searched = isObject(filter) ? fieldOf(filter.field) : undefined;
   const allowed = searched?.[0] ?? OPERATORS;
@@ -109,7 +109,7 @@ function readQuery(query, path, add) {
         read: (filters, where) => {
           if (!Array.isArray(filters) || filters.length > 50) {
             add(INVALID, where);
-            hasContact = true; // for all that is known
+            hasContact = true; // unknown, so not reported as missing
             return;
           }
           filters.forEach((one, i) => (isGroup(one) ? add(INVALID, `${where}[${i}]`) : take(one, `${where}[${i}]`)));
@@ -120,7 +120,7 @@ function readQuery(query, path, add) {
   if (!hasContact && isObject(query)) add(MISSING, path);
 }
 
-// The errors of a body, each { code, field }; none where it is right.
+// The errors of a body, each { code, field }; none if it is valid.
 export function errorsOf(body) {
   const errors = [];
   const add = (code, field) => errors.push(field === undefined ? { code } : { code, field });
@@ -138,9 +138,9 @@ export function errorsOf(body) {
   return errors.slice(0, 10);
 }
 
-// -- what a query finds ----------------------------------------------------------------------------
+// -- results of a query ----------------------------------------------------------------------------
 
-// How a stored status reads: what was `closed` once is `resolved` now.
+// How a stored status is shown: the former `closed` is `resolved`.
 export const shownStatus = (stored) => (stored === 'closed' ? 'resolved' : stored);
 export const stateOf = (stored) => (['resolved', 'archived', 'closed'].includes(stored) ? 'closed' : 'open');
 
@@ -175,15 +175,16 @@ function isFound(one, { field, operator, value }) {
 const filtersOf = ({ query }) => (isGroup(query) ? query.value : [query]);
 const isContacts = ({ field }) => CONTACT.includes(field);
 
-// Whose conversations a right body asks for; undefined: nobody's. Contacts are { id, external_id, isErased }.
+// The contact whose conversations a valid body asks for; undefined: none. Contacts are { id, external_id,
+// isErased }.
 export function contactOf(body, contacts) {
   const { field, value } = filtersOf(body).find(isContacts);
   const key = field === 'contact.external_id' ? 'external_id' : 'id';
   return contacts.find((contact) => !contact.isErased && contact[key] === value);
 }
 
-// Of one contact's conversations, { external_id, channel, status, created_at, updated_at, attributes } with
-// attributes as a Map, those that a right body finds.
+// The conversations of one contact that a valid body finds. They are { external_id, channel, status, created_at,
+// updated_at, attributes } with attributes as a Map.
 export const found = (body, conversations) => {
   const filters = filtersOf(body).filter((filter) => !isContacts(filter));
   return conversations.filter((one) => filters.every((filter) => isFound(one, filter)));

@@ -1,5 +1,5 @@
-// What every page weighs, how soon it is painted, and what Lighthouse says of the pages that people
-// see most. Times, so these run when nothing else does.
+// The size of every page, its time to first paint, and Lighthouse's scores for the most visited pages.
+// These tests measure time, so they run when nothing else does.
 import assert from 'node:assert/strict';
 import { launch } from 'chrome-launcher';
 import lighthouse, { desktopConfig } from 'lighthouse';
@@ -15,7 +15,7 @@ const PAINT_MS = 500 * limitScale;
 const CATEGORIES = ['performance', 'accessibility', 'best-practices'];
 const MIN = 95;
 const RUNS = 2;
-// For how long a page that has loaded has to be quiet, before it is looked at.
+// How long a loaded page must be quiet before Lighthouse evaluates it.
 const QUIET_MS = 300;
 
 let pages, signedIn, cookie, chrome;
@@ -29,7 +29,7 @@ before(async () => {
 });
 after(() => chrome.kill());
 
-// Opened for the first time, by a browser that has nothing of it yet: {bytes, paint}.
+// Opens the page for the first time, in a browser with an empty cache: {bytes, paint}.
 async function load(storageState, { path, title }) {
   const page = await visitor({ storageState, isNew: true });
   await page.goto(path);
@@ -49,10 +49,10 @@ test('every page is small, and painted soon', async (t) => {
   for (const [state, place] of all) {
     await t.test(place.name, async (one) => {
       let bytes, paint;
-      // Again, should others have had the machine.
+      // Repeats in case other programs used the machine.
       for (let round = 0; round < 3 && !(paint < PAINT_MS); round++) {
         const loads = [await load(state, place), await load(state, place)];
-        // Of three the one in the middle: the third counts if the two do not agree.
+        // The median of three; the third load is needed only if the first two disagree.
         if ((loads[0].paint < PAINT_MS) !== (loads[1].paint < PAINT_MS))
           loads.push(await load(state, place));
         bytes = Math.max(...loads.map((each) => each.bytes));
@@ -65,8 +65,8 @@ test('every page is small, and painted soon', async (t) => {
   }
 });
 
-// As on a desktop: a simulated phone is a processor four times as slow, which nobody can tell from
-// one that runs other tests as well.
+// As on a desktop: a simulated phone has a CPU four times as slow, which looks the same as a CPU that
+// also runs other tests.
 async function scores(path) {
   const { lhr } = await lighthouse(DASHBOARD_URL + path, {
     port: chrome.port, onlyCategories: CATEGORIES, logLevel: 'silent', disableFullPageScreenshot: true,
@@ -83,7 +83,7 @@ async function scores(path) {
 for (const path of ['/sign-in', '/overview', '/keys', '/inbox', '/audit', '/webhooks', '/security']) {
   test(`${path} is found good`, async (t) => {
     let best = { is: [0, 0, 0] };
-    // Each by its best: whatever else the machine did, it did not make a page better.
+    // Takes the best score of each category: other load on the machine cannot improve a page.
     for (let run = 0; run < RUNS && Math.min(...best.is) < MIN; run++) {
       const { found, is } = await scores(path);
       best = { found, is: is.map((score, i) => Math.max(score, best.is[i])) };

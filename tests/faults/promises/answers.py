@@ -1,17 +1,17 @@
-"""What an answer says by itself, when it comes, and whether its key was good."""
+"""Checks each response by itself, its time, and whether its key was valid."""
 
 import json
 
 from .history import FINAL, brief
 
-LATE = 6_000_000  # no answer comes later than COMMAND_TIMEOUT_MS + 1 s; the rest is for a busy machine
+LATE = 6_000_000  # no response is later than COMMAND_TIMEOUT_MS + 1 s; the rest is for a busy machine
 
-# How long a revoked key may still work.
-IN_FORCE = 2_000_000            # the notice takes a second over the bus; one more for a busy machine
-IN_FORCE_UNTOLD = 6_000_000     # a gateway that missed the notice asks again after 5 s
-IN_FORCE_UNASKED = 66_000_000   # while it cannot ask, it relies on what it knows for 60 s
+# How long a revoked key may still be accepted.
+IN_FORCE = 2_000_000            # the notice takes up to a second over the bus; one more for a busy machine
+IN_FORCE_UNTOLD = 6_000_000     # a gateway that missed the notice looks the key up again after 5 s
+IN_FORCE_UNASKED = 66_000_000   # while it cannot reach access, it uses its cached record for 60 s
 
-# The workload's refusals of 403 and 409 have one cause each.
+# Each 403 and 409 that the workload provokes has one cause.
 CODES = {
     400: {"parameter_invalid", "parameter_not_found", "invalid_json", "invalid_cursor", "invalid_operator",
           "invalid_field"},
@@ -81,7 +81,7 @@ class Answers:
 
 
 class Keys:
-    """Keys that come and go: each is good from when convctl has made it until it is told to revoke it."""
+    """Churned keys: each is valid from when convctl has created it until convctl is called to revoke it."""
 
     def __init__(self, checker):
         self.checker, self.history, self.causes = checker, checker.history, checker.causes
@@ -108,7 +108,7 @@ class Keys:
                 self.check_revoked(op, key)
 
     def limit(self, op, key):
-        """The first attempt to revoke it may have worked without saying so; the next one sends no notice."""
+        """If an attempt to revoke the key succeeds but its reply is lost, the next one sends no notice."""
         if self.causes.keep_from_access(op, op["begin"]):
             return IN_FORCE_UNASKED
         return IN_FORCE_UNTOLD if self.causes.keep_from_access(op, self.tried[key]) else IN_FORCE

@@ -1,4 +1,4 @@
-"""A conversation keeps the attributes that it was made with; each of the others is a register."""
+"""A conversation keeps the attributes that it was created with; each other attribute is a register."""
 
 import collections
 
@@ -10,13 +10,13 @@ MAY_HAVE_MADE = (201, 500, 0)
 
 
 def kind_of(ext):
-    """The attribute by which the workload's searches filter: of "x-7", odd. Those of races have none."""
+    """The attribute by which the workload's searches filter: of "x-7", odd. Conversations of races have none."""
     name, _, number = str(ext).rpartition("-")
     return ("odd" if int(number) % 2 else "even") if name == "x" and number.isdigit() else None
 
 
 class Attributes:
-    """Every value is written once."""
+    """Every value is written only once."""
 
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
@@ -60,7 +60,7 @@ class Attributes:
                 self.checker.broken("updated_at does not go back", brief(op), brief(update))
 
     def check_value(self, op, conversation, key, value, writes):
-        """The value is that of a write that can have been the last before the answer."""
+        """The value must be that of a write that can have been the last one before the response."""
         sources = [write for write in writes if write["args"]["set"][key] == value
                    and write["begin"] < op["end"] and effect(write) != NEVER]
         done_before = [write for write in writes if effect(write) == DONE and write["end"] < op["begin"]]
@@ -71,8 +71,8 @@ class Attributes:
             self.checker.broken("a value was written by a write that may have been carried out",
                                 brief(op), conversation, key, value)
             return
-        # A write that was over before an acknowledged one began, which was over before this read began,
-        # has been overwritten.
+        # A write that ended before an acknowledged one began, which in turn ended before this read began, has been
+        # overwritten.
         if newest_begin is not None and all(latest(write) < newest_begin for write in sources):
             self.checker.broken("no read is stale, and no update lost", brief(op), conversation, key,
                                 "is", value, "after",
@@ -80,7 +80,7 @@ class Attributes:
 
 
 class Origins:
-    """Whoever reads a conversation finds the attributes that its maker gave it: `born` names that create."""
+    """Every read of a conversation shows the attributes of the create that made it, which `born` identifies."""
 
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org

@@ -1,4 +1,4 @@
-"""One entry for each answer to a key and for each write that was carried out, and none for anything else."""
+"""One entry for each response to a key and for each write that was carried out, and no other entries."""
 
 import collections
 import json
@@ -76,10 +76,10 @@ class AuditLog:
             self.checker.broken("every entry is of a request", self.org, strangers, "entries of nobody's,",
                                 unanswered, "requests without an answer")
 
-    # -- writes, whatever was answered ------------------------------------------------------------
+    # -- writes, whatever the response ------------------------------------------------------------
 
     def noted(self, operation, status):
-        """The requests with such an entry, for each conversation."""
+        """The requests with such an entry, by conversation."""
         requests = collections.defaultdict(list)
         for request, entries in self.entries.items():
             for its, noted, conversation in entries:
@@ -95,8 +95,8 @@ class AuditLog:
                                     "create", made[conversation])
 
     def check_updates(self):
-        """Of those whose answer was lost, but whose value was read. One that got no answer at all has no id to
-        look for: then the entries that are of no known request are counted."""
+        """Checks updates whose response was lost but whose value was read. Without any response the request's id is
+        unknown: then the entries of unknown requests are counted."""
         values = {(conversation["id"], key, value) for _, conversation in self.history.shown[self.org]
                   for key, value in (conversation["attrs"] or {}).items()}
         updated = self.noted("conversation.update", 200)

@@ -1,7 +1,7 @@
-"""Which faults may explain that a request failed, or that a key was refused late.
+"""Which faults can explain that a request failed, or that a key was refused late.
 
-A fault is "KIND:WHOM:MS" (fault_plan.h); WHOM is a process, or SERVER/PROCESS for the link of one, or
-SERVER/all. It explains only what depends on it: docs/architecture.md says who asks whom, docs/failure.md what a
+A fault is "KIND:WHOM:MS" (fault_plan.h); WHOM is a process, or SERVER/PROCESS for its link, or SERVER/all. It
+explains only failures of what depends on it: docs/architecture.md says who calls whom, docs/failure.md what a
 client sees when a part fails. So a fault of the dashboard, of the sender of webhooks or of the other gateway
 explains no failure at all.
 """
@@ -10,7 +10,7 @@ import bisect
 import functools
 from fnmatch import fnmatchcase
 
-# A process that was killed serves again within about three seconds; twice that for a busy machine.
+# A killed process serves again within about three seconds; twice that for a busy machine.
 AFTERMATH = 6_000_000
 
 
@@ -23,11 +23,11 @@ SERVERS = {"nats", "nats/all", "postgres", "postgres/all"}
 ACCESS = SERVERS | of_process("access-*")  # a gateway that has just started knows no key
 CONVERSATION = ACCESS | of_process("conversation-*")
 SEARCH = ACCESS | of_process("search-*")
-# The services write the entries of what they answer; a gateway that answers by itself has audit write it.
+# Services write the audit entries of the commands that they run; for other requests, the gateway asks audit to.
 AUDIT = ACCESS | of_process("audit-*")
 NEEDS = {"create": CONVERSATION, "get": CONVERSATION, "update": CONVERSATION, "search": SEARCH,
          "audit": AUDIT, "ping": AUDIT, "unknown": AUDIT}
-# Ends the sender, or lets its claims lapse.
+# Faults that end the sender, or let its claims expire.
 SENDER = {"webhook-0", "postgres", "postgres/all", "postgres/webhook-0"}
 
 
@@ -42,7 +42,7 @@ def needs_of(operation, gateway, is_refused):
 
 @functools.cache
 def hits(what, whom):
-    """Whether a fault happens to one of these."""
+    """Whether a fault affects one of these."""
     return any(fnmatchcase(what.split(":")[1], each) for each in whom)
 
 
@@ -53,7 +53,7 @@ class Causes:
         self.longest = max((fault["end"] - fault["begin"] for fault in faults), default=0)
 
     def felt(self, whom, begin, end, aftermath=AFTERMATH):
-        """The faults of one of these that may be felt in that time."""
+        """The faults of one of these whose effects can fall into that time."""
         whom = frozenset(whom)
         first = bisect.bisect_left(self.begins, begin - aftermath - self.longest)
         last = bisect.bisect_right(self.begins, end)
@@ -61,12 +61,12 @@ class Causes:
                 if fault["end"] + aftermath >= begin and hits(fault["what"], whom)]
 
     def is_disturbed(self, op):
-        """Whether a fault may be why a request failed."""
+        """Whether a fault can explain that a request failed."""
         needs = needs_of(op["op"], gateway_of(op), "refused" in op["args"])
         return bool(self.felt(needs, op["begin"], op["end"]))
 
     def may_be_unanswered(self, op):
-        """A gateway that lives answers, whatever else fails; but one that starts listens once it has its bus."""
+        """A live gateway always responds, whatever else fails; but it starts to listen only once it has its bus."""
         whom = {gateway_of(op), f"nats/{gateway_of(op)}", "nats", "nats/all"}
         return bool(self.felt(whom, op["begin"], op["end"]))
 
@@ -74,10 +74,10 @@ class Causes:
         return bool(self.felt({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
 
     def keep_from_access(self, op, begin):
-        """Whether, from that time to the request's end, its gateway may have missed a notice of access, or have
-        been unable to ask it."""
+        """Whether, from `begin` to the end of the request, its gateway may have missed a notice of access, or have
+        been unable to reach it."""
         return bool(self.felt(ACCESS | of_process(gateway_of(op)), begin, op["end"]))
 
     def cut_off_delivery(self, begin, end):
-        """Whether an attempt at a delivery may have been cut off in that time."""
+        """Whether a delivery attempt may have been cut off in that time."""
         return any(not fault["what"].startswith("slow:") for fault in self.felt(SENDER, begin, end))

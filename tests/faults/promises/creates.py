@@ -1,4 +1,4 @@
-"""An external id has one conversation, of one contact, however often and by whomever it is asked for."""
+"""An external id has one conversation, of one contact, however often and by whichever request it is created."""
 
 import collections
 

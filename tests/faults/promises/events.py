@@ -1,9 +1,9 @@
-"""Each conversation that was made has one event, and it was delivered."""
+"""Each conversation that was created has one event, which was delivered."""
 
 import collections
 import itertools
 
-# services/webhook/sql/recover.sql: the third attempt that is cut off is the last.
+# services/webhook/sql/recover.sql: after three attempts that were cut off there are no more.
 ATTEMPTS_MAX = 3
 
 

@@ -1,15 +1,15 @@
-"""A history, line by line, and what is known of a write.
+"""A history, line by line, and what is known about a write.
 
-A write that was answered 2xx was carried out between its begin and its end; one that was answered 503 or 4xx
-never was. After 500, or without an answer, nobody knows; but a command is dropped at its deadline, so that
-it was carried out SETTLED after its begin, or never.
+A write with a 2xx response was carried out between its begin and its end; one with a 503 or 4xx was not carried
+out. After a 500, or without a response, it is unknown; but a command is dropped at its deadline, so it was carried
+out at most SETTLED after its begin, or not at all.
 """
 
 import collections
 import functools
 import json
 
-SETTLED = 5_000_000  # COMMAND_TIMEOUT_MS, and what a commit may take
+SETTLED = 5_000_000  # COMMAND_TIMEOUT_MS, plus the time of a commit
 FINAL = float("inf")
 
 UNKNOWN, DONE, NEVER = "unknown", "done", "never"
@@ -23,7 +23,7 @@ def effect(op):
 
 
 def latest(op):
-    """When a write was carried out at the latest, if at all."""
+    """The latest time at which a write was carried out, if it was."""
     return op["end"] if effect(op) == DONE else max(op["end"], op["begin"] + SETTLED)
 
 
@@ -32,14 +32,15 @@ def brief(op):
             f" -> {op['status']} {op['id']}]")
 
 
-# A member that an answer lacks has these values, so that it is found to be wrong and ends no check.
+# Values of members that a response lacks, so that checks report them as wrong instead of raising an
+# error.
 CONVERSATION = {"id": None, "ext": None, "contact": None, "attrs": {}, "created": 0, "updated": 0}
 PING = {"organization_id": None, "scope": None, "server_time": 0}
 LIST = {"total": 0, "page": 0, "more": False}
 
 
 def whole(op):
-    """What was got with a success, with all members."""
+    """The content of a successful response, with all members."""
     got = op.get("got") or {}
     if op["op"] in ("create", "get", "update"):
         return CONVERSATION | got
@@ -51,7 +52,7 @@ def whole(op):
 
 
 class History:
-    """What happened: attributes are named after the lines that they hold."""
+    """What happened in a run: attributes are named after the lines that they hold."""
 
     def __init__(self, lines):
         self.run, self.orgs, self.faults, self.keys = {}, {}, [], []
@@ -91,7 +92,7 @@ class History:
 
     @functools.cached_property
     def there(self):
-        """What there is in the end: (contact that was asked for, conversation), for each organization."""
+        """What exists at the end: (contact that was searched for, conversation), by organization."""
         found = collections.defaultdict(list)
         for op in self.ops:
             if op["op"] == "search" and op["status"] == 200 and op["args"].get("final"):
@@ -103,7 +104,7 @@ class History:
 
     @functools.cached_property
     def shown(self):
-        """Every conversation in an answer, as (op, conversation), for each organization that asked."""
+        """Every conversation in a response, as (op, conversation), by the organization that sent the request."""
         found = collections.defaultdict(list)
         for op in self.ops:
             if op["status"] not in (200, 201):

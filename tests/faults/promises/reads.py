@@ -1,4 +1,4 @@
-"""Who asks gets what is there: no less, and nothing of others."""
+"""A read finds everything that exists, and nothing of other organizations."""
 
 import collections
 
@@ -9,9 +9,9 @@ from .history import DONE, FINAL, NEVER, brief, effect
 class Reads:
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
-        self.made = {}                                   # id: when it was first known to be there
+        self.made = {}                                   # id: when it was first known to exist
         self.by_contact = collections.defaultdict(dict)  # contact: {id: (when, kind)}
-        self.asked_for = collections.defaultdict(dict)   # contact: {external id: when it can first be there}
+        self.asked_for = collections.defaultdict(dict)   # contact: {external id: when it can first exist}
         self.ids_of_others = set()
         for op in self.history.ops:
             if op["op"] == "create" and effect(op) == DONE:
@@ -72,13 +72,13 @@ class Reads:
             self.checker.broken("a page has its number", brief(op), got["page"])
 
     def due(self, op):
-        """What a search has to find: it was acknowledged before."""
+        """What a search must find: conversations acknowledged before it began."""
         kind = op["args"].get("kind")
         return {conversation for conversation, (when, its) in self.by_contact[op["args"]["contact"]].items()
                 if when < op["begin"] and kind in (None, its)}
 
     def check_total(self, op):
-        """On every page: no less than what was acknowledged before, no more than what may have been made."""
+        """On every page: at least the number acknowledged before, at most the number that may exist."""
         kind, total, due = op["args"].get("kind"), op["got"]["total"], self.due(op)
         possible = [ext for ext, begin in self.asked_for[op["args"]["contact"]].items()
                     if begin < op["end"] and kind in (None, kind_of(ext))]
@@ -87,7 +87,7 @@ class Reads:
                                 "to", len(possible))
 
     def check_walk(self, pages):
-        """What was acknowledged before the first page was asked for is on one of them, once."""
+        """What was acknowledged before the first page was requested is on exactly one page."""
         first, last = pages[0], pages[-1]
         if any(page["status"] != 200 for page in pages):
             return

@@ -87,7 +87,7 @@ Test(auth, malformed_and_unknown_keys_are_refused)
         "svc_live_",
         "svc_live_short",
         "svc_live_0000000000000000000000000000000000000",  /* a character short */
-        "svc_live_00000000000000000000000000000000000000", /* a checksum that is wrong */
+        "svc_live_00000000000000000000000000000000000000", /* a wrong checksum */
         "svc_live_000000000000000000000000000000000000000",
         "svc_live_00000000000000000000000000000-00000000",
         "SVC_LIVE_00000000000000000000000000000000000000",
@@ -99,7 +99,7 @@ Test(auth, malformed_and_unknown_keys_are_refused)
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
         expect_error(api_get(keys[i], "/ping"), 401, "unauthorized", "*");
-    token_make(TOKEN_LIVE, unknown); /* perfectly formed, of nobody */
+    token_make(TOKEN_LIVE, unknown); /* well-formed, but unknown */
     expect_error(api_get(unknown, "/ping"), 401, "unauthorized", "*");
     token_make(TOKEN_READ, unknown);
     expect_error(api_get(unknown, "/ping"), 401, "unauthorized", "*");
@@ -244,7 +244,7 @@ Test(auth, an_address_that_fails_a_thousand_times_a_minute_has_to_wait)
     struct client_response *response = http_send(&wrong);
     int failures = 0;
 
-    /* A new minute may begin meanwhile. */
+    /* More than twice the limit, since a new minute may begin meanwhile. */
     while (response->status == 401 && failures < 2500) {
         failures++;
         response = http_send(&wrong);

@@ -1,4 +1,4 @@
-/* Keys: rotation, expiry, last use, and what is refused without asking anybody. */
+/* Keys: rotation, expiry, last use, and which keys are refused without a lookup. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <time.h>
@@ -141,7 +141,7 @@ Test(keys, end_at_the_very_second)
             expect_error(response, 401, "unauthorized", "*");
         served += response->status == 200;
         refused += response->status == 401;
-    } while (refused < 20); /* far fewer than what an address may fail in a minute */
+    } while (refused < 20); /* far below the failures that an address may have in a minute */
     cr_assert_gt(served, 20, "it was to be known well when it ended");
     json_decref(key);
 }
@@ -179,7 +179,7 @@ Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
     replica_stop(&gateway);
 }
 
-/* -- refused without a look-up ----------------------------------------------------------------- */
+/* -- refused without a lookup ------------------------------------------------------------------ */
 
 static int ping(const struct replica *gateway, const char *key)
 {
@@ -211,7 +211,7 @@ Test(keys, of_the_retired_kind_and_with_a_wrong_checksum_are_refused_without_a_l
         cr_assert_eq(ping(&gateway, NULL), 401);
     }
     cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0);
-    /* The metric counts; a notice about another test's key may have it look twice. */
+    /* The metric does count; a notice about another test's key may cause a second lookup. */
     token_make(TOKEN_LIVE, unknown);
     cr_assert_eq(ping(&gateway, unknown), 401);
     cr_assert_geq(replica_metric(&gateway, LOOKUPS), 1);

@@ -1,4 +1,4 @@
-/* Bounds that hold over replicas and against floods. */
+/* Limits that hold across replicas and against floods. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -33,10 +33,10 @@ enum {
     GATEWAYS = 5,
     CLIENTS = 64,
     LIMIT = 100,
-    ADMITTED_MAX = LIMIT + LIMIT / 10, /* the bound that is published */
+    ADMITTED_MAX = LIMIT + LIMIT / 10, /* the documented bound */
     WINDOW_S = 10,
     WINDOWS_MAX = 20,
-    ENOUGH_S = 2, /* of a window, to spend the limit in and be refused */
+    ENOUGH_S = 2, /* long enough to use up a window's limit and be refused */
     BACK_OFF_MS = 200,
     TRIES = 5,
 };
@@ -45,7 +45,7 @@ struct limit_load {
     char request[256];
     int64_t first_window, end_us;
     atomic_int admitted[WINDOWS_MAX], refused[WINDOWS_MAX];
-    atomic_int failed; /* got no answer, or another one: the machine was too busy */
+    atomic_int failed; /* no answer, or an unexpected one: the machine was too busy */
 };
 
 struct member {
@@ -55,7 +55,7 @@ struct member {
     struct http_connection client;
 };
 
-/* Everybody comes back at the moment at which the next window begins, or soon. */
+/* Waits for BACK_OFF_MS, but no longer than until the next window begins. */
 static void back_off(void)
 {
     int64_t left_ms = WINDOW_S * 1000 - clock_us() / 1000 % (WINDOW_S * 1000);
@@ -68,7 +68,7 @@ static void count(struct limit_load *load, const struct connection_response *res
     char reset[24] = "0";
     long long window;
 
-    /* The gateway says itself which window an answer was counted in. */
+    /* The header shows in which window the gateway counted the request. */
     (void)http_connection_header(response, "X-RateLimit-Reset", reset, sizeof(reset));
     window = strtoll(reset, NULL, 10) / WINDOW_S - 1 - load->first_window;
     if (window >= 0 && window < WINDOWS_MAX && response->status == 200)
@@ -129,7 +129,8 @@ static void run_load(struct limit_load *load, const struct replica *gateways)
     free(members);
 }
 
-/* Leases that a gateway did not get: then it counts by itself, and may let in the whole limit. */
+/* Quota leases that gateways failed to get: without one, a gateway counts alone and may admit the
+   whole limit. */
 static long long leases_failed(const struct replica *gateways)
 {
     long long n = 0;
@@ -139,8 +140,8 @@ static long long leases_failed(const struct replica *gateways)
     return n;
 }
 
-/* From the last seconds of a window to the first ones of the last: the limit is one of the window,
-   not of a time. */
+/* Sends from the last seconds of the first window to the first seconds of the last: each window has
+   the whole limit, even if only part of it is used. */
 static void run_through(struct limit_load *load, const struct replica *gateways, const char *key,
                         int windows)
 {
@@ -180,7 +181,7 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
             min, max, load.failed);
-    /* One that failed may have been counted. */
+    /* The gateway may have counted a failed request. */
     cr_assert_leq(load.failed, windows * LIMIT / 20, "too many failures to tell");
     cr_assert_leq(max, ADMITTED_MAX);
     cr_assert_geq(min + load.failed, LIMIT - LIMIT / 10, "the limit is what it says");
@@ -189,7 +190,7 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
 
 /* -- failures of one address ------------------------------------------------------------------- */
 
-/* A ping through the proxy that is trusted, as if from `client`. */
+/* A ping as if from `client`, through a trusted proxy. */
 static struct client_response *ping_from(const struct replica *gateway, const char *client,
                                          const char *key)
 {
@@ -230,10 +231,10 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
     cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0, "refused before any look-up");
     /* The same address in another spelling. */
     expect_status(ping_from(&gateway, "::ffff:198.51.100.1", "x"), 429);
-    /* Another address, and through a hop that the other one claims. */
+    /* Another address, and one that claims to forward for the throttled address. */
     expect_status(ping_from(&gateway, "198.51.100.2", "x"), 401);
     expect_status(ping_from(&gateway, "198.51.100.1, 198.51.100.3", "x"), 401);
-    /* A key that is known already still works from there; one that is not has to wait. */
+    /* From the throttled address, a cached key still works; one that is not cached has to wait. */
     expect_status(ping_from(&gateway, "198.51.100.4", org.full_key), 200);
     expect_status(ping_from(&gateway, "198.51.100.1", org.full_key), 200);
     expect_status(ping_from(&gateway, "198.51.100.1", org.read_key), 429);
@@ -263,7 +264,7 @@ Test(limits, failures_are_counted_for_ipv6_networks)
 
 enum { TOGETHER = 16, VOLLEYS_MAX = 5000 };
 
-/* Made-up keys, each from a separate network, and one that is known. */
+/* Made-up keys, each from its own network, and one known key. */
 static size_t write_volley(char *out, size_t capacity, int number, const char *known)
 {
     static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
@@ -281,7 +282,7 @@ static size_t write_volley(char *out, size_t capacity, int number, const char *k
     return n + (size_t)snprintf(out + n, capacity - n, request, known, 0, 0);
 }
 
-/* Sends them until so many were not looked up; how many were sent. */
+/* Sends made-up keys until so many were not looked up; returns how many it sent. */
 static int send_made_up_keys(const struct replica *gateway, const char *known, int withheld)
 {
     struct http_connection client;
@@ -307,7 +308,7 @@ static int send_made_up_keys(const struct replica *gateway, const char *known, i
     return sent;
 }
 
-/* How often the keys were looked at, in whatever way: while there are few, no index is used. */
+/* Scans of the table of keys, of both kinds: while it is small, PostgreSQL uses no index. */
 static int64_t scans(void)
 {
     return sql_integer("SELECT seq_scan + idx_scan FROM pg_stat_user_tables"
@@ -320,7 +321,8 @@ struct scanned {
     int64_t before, min;
 };
 
-/* The service's connection tells what it has counted when it is used, once a second at most. */
+/* A database connection reports its statistics when it is used, at most once a second: convctl has
+   access use it. */
 static bool are_told(void *closure)
 {
     const struct scanned *scanned = closure;
@@ -350,9 +352,9 @@ Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_s
     fprintf(stderr, "%d made-up keys in %lld s: %lld look-ups, %lld in the database's own count\n",
             sent, (long long)took_s, (long long)asked, (long long)(scans() - scanned.before));
     cr_assert_leq(asked, LOOKUP_BUDGET_MAX + took_s * (LOOKUP_BUDGET_PER_SECOND + 1));
-    /* What tests before this one have asked may be among them. */
+    /* Scans by earlier tests may be included. */
     cr_assert_leq(scans() - scanned.before, asked + asked / 2);
-    /* A key that was not met yet, from a network that a good one came from. */
+    /* A key that is not cached, from a familiar network. */
     expect_status(ping_from(&gateway, "203.0.113.1", org.read_key), 200);
     replica_stop(&gateway);
 }
@@ -360,7 +362,7 @@ Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_s
 /* -- a key that was refused ----------------------------------------------------------------------
  */
 
-/* Nobody else changes anything, so no notice makes the gateway ask again. */
+/* Nothing else changes keys, so no notice makes the gateway look the key up again. */
 Test(limits, a_refused_key_is_remembered_as_such)
 {
     enum { PINGS = 200, LOOKUPS_MAX = PINGS / 10 /* one every five seconds */ };

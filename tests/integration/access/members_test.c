@@ -1,4 +1,4 @@
-/* The users of an organization: who may invite, change and remove whom; and who is left. */
+/* The users of an organization: who may invite, change and remove whom; an owner always remains. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Two operators at once, and the rule of the empty list, which cannot be evaded. */
+/* convctl's answers, the rule against an empty IP allowlist, and two operators at the same time. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ Test(operators, list_all_keys_however_many_there_are)
     expect_whole_list(never_free(convctl("key", "list", "--org", org.id, NULL)), MANY);
 }
 
-/* What the command prints on a terminal, which `script` is for it. */
+/* What convctl prints on a terminal; `script` provides one. */
 static const char *on_terminal(const char *command)
 {
     static char text[64 * 1024];
@@ -54,7 +54,7 @@ static const char *on_terminal(const char *command)
     return text;
 }
 
-/* As many lines as there are members, where people read it. The terminal ends each with \r\n. */
+/* One JSON member on each line; the terminal ends lines with \r\n. */
 Test(operators, read_answers_line_by_line_on_a_terminal)
 {
     struct org org;
@@ -77,7 +77,7 @@ static json_int_t count_of(const char *plan)
     return json_integer_value(json_object_get(response, "count"));
 }
 
-/* Other tests make organizations meanwhile, and nobody removes one. */
+/* Other tests make organizations meanwhile; none removes one. */
 Test(operators, count_organizations_all_of_them_or_those_on_a_plan)
 {
     const json_int_t all = count_of(NULL), enterprise = count_of("enterprise");
@@ -161,7 +161,7 @@ Test(operators, list_all_members_however_many_there_are)
     struct org org;
 
     org_new(&org);
-    /* Emails as long as they may be, so that a page is what fits into a message. */
+    /* The longest emails, so that the size of a message limits the page. */
     cr_assert_eq(sql_integer("WITH made AS (INSERT INTO access.users (organization_id, user_id,"
                              " email, role, password_hash) SELECT $1::uuid, gen_random_uuid(),"
                              " n::text || repeat(chr(128512), 240) || '@b.c', 'member', 'x' FROM"
@@ -203,7 +203,7 @@ Test(operators, give_members_another_role_and_remove_them)
     cr_expect_eq(json_array_size(never_free(convctl("member", "list", "--org", org.id, NULL))), 1);
 }
 
-/* -- of no organization ------------------------------------------------------------------------ */
+/* -- an unknown organization ------------------------------------------------------------------- */
 
 static int64_t rows_of(const char *organization)
 {
@@ -255,7 +255,7 @@ struct operator
     enum outcome outcome;
 };
 
-/* One policy-set, as convctl sends it. */
+/* Sets the policy as convctl does. */
 static enum outcome set_policy(const struct operator* operator)
 {
     return service_client_call(operator->client, SUBJECT_ACCESS_POLICY_SET, operator->org->id,

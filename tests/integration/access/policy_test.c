@@ -1,4 +1,4 @@
-/* Contract 5: HTTPS and the list of addresses. Requests of these tests come from 127.0.0.1. */
+/* Contract 5: HTTPS and the IP allowlist. These tests send requests from 127.0.0.1. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -159,7 +159,7 @@ Test(policy, tls_satisfies_who_requires_https)
     cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
 }
 
-/* Through the proxy that the stack trusts; the answer's status. */
+/* The status of a ping through the proxy that the stack trusts. */
 static int status_through_proxy(const struct org *org, const char *header, const char *header_2)
 {
     const char *headers[] = {header, header_2, NULL};
@@ -210,7 +210,7 @@ Test(policy, a_trusted_proxy_is_believed_about_the_address_next_to_it)
                      cases[i].status, "case %zu", i);
 }
 
-/* -- notices of it ----------------------------------------------------------------------------- */
+/* -- notices of a change ----------------------------------------------------------------------- */
 
 #define ECHO "test.policy.echo"
 
@@ -236,7 +236,7 @@ static bool is_heard(void *closure)
     return atomic_load(&heard->n) > 0;
 }
 
-/* Returns when the server knows that we listen. */
+/* Subscribes, and returns when the server has the subscription: the echo comes back after it. */
 static void listen_for_news(struct heard *heard)
 {
     struct bus_mailbox *echo;
@@ -252,7 +252,7 @@ static void listen_for_news(struct heard *heard)
     bus_message_free(message);
 }
 
-/* Gateways ask again for all keys of an organization that a notice names. */
+/* A notice makes gateways look up all keys of its organization again. */
 Test(policy, that_is_set_to_what_it_was_is_no_news)
 {
     const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "notices"};

@@ -23,7 +23,7 @@ static int count_status(struct client_response *const *responses, int n, int sta
     return count;
 }
 
-/* Where a window ends among the answers, they are asked for again. */
+/* If a window ends between the answers, these tests repeat their requests. */
 
 Test(ratelimit, every_answer_tells_what_is_left)
 {

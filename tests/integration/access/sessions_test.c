@@ -1,5 +1,5 @@
-/* Sessions of the dashboard's users: how they are kept, how long they last, what ends them. How they
-   begin is in sign_in_test.c. */
+/* Sessions of the dashboard's users: how they are stored, how long they last, what ends them.
+   sign_in_test.c tests how they begin. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 TestSuite(sessions, .init = service_connection_open, .fini = service_connection_close);
 
-/* -- how they are kept, and for how long --------------------------------------------------------- */
+/* -- storage and lifetime ---------------------------------------------------------------------- */
 
 Test(sessions, are_kept_as_a_hash_alone)
 {
@@ -48,8 +48,8 @@ Test(sessions, end_after_twelve_hours_without_use_or_seven_days)
                  1, "and noted as used");
     age(&ada, "12:01:00", "12:00:01");
     cr_assert_not(dashboard_user_session_is_good(service_connection, token));
-    token = dashboard_user_session(service_connection,
-                                   &ada); /* upkeep may have removed the other by now */
+    /* A new one, since upkeep may have removed the other by now. */
+    token = dashboard_user_session(service_connection, &ada);
     age(&ada, "167:59:00", "0");
     cr_assert(dashboard_user_session_is_good(service_connection, token));
     age(&ada, "168:00:01", "0");

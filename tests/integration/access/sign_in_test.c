@@ -1,4 +1,5 @@
-/* Signing in to the dashboard: what it takes, what it does not tell, and how often one may guess. */
+/* Signing in to the dashboard: what it requires, what it does not reveal, how many guesses are
+   allowed. */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <pthread.h>
@@ -67,11 +68,11 @@ static int64_t at_best(int64_t best_us, const struct service_reply *reply)
     return best_us == 0 || reply->took_us < best_us ? reply->took_us : best_us;
 }
 
-/* Whatever else the machine does makes an answer later, never earlier: the shortest times show how
-   long it takes, and the more of them the better. */
+/* Other load makes an answer slower, never faster: the test compares the shortest times, and takes
+   more samples while they differ. */
 Test(sign_in, does_not_tell_by_the_time_which_emails_are_known)
 {
-    enum { MIN = 5, MAX = 60, EACH_USER = 8 /* ten failures a minute are heard */ };
+    enum { MIN = 5, MAX = 60, EACH_USER = 8 /* the limit is ten failures a minute */ };
     int64_t wrong_us = 0, unknown_us = 0;
     double ratio = 0;
     struct dashboard_user ada;
@@ -117,7 +118,7 @@ Test(sign_in, lets_a_user_of_several_organizations_choose)
 
 enum { SIGNING_IN = 8, QUICK_MIN = 12, CHECKS_MAX = 50 };
 
-static atomic_int signed_in, failed; /* assertions are for the test's own thread */
+static atomic_int signed_in, failed; /* only the test's own thread may assert */
 static atomic_bool is_enough;
 
 static enum outcome sign_in(struct service_client *client, const struct dashboard_user *user)
@@ -135,7 +136,7 @@ static void *sign_in_until_enough(void *user)
     return NULL;
 }
 
-/* Some sign-ins are queued all the time: a check that waited behind them would see some of them
+/* Sign-ins are queued all the time: a session check that waited behind them would see some of them
    end. */
 Test(sign_in, of_some_holds_up_no_session_while_passwords_are_hashed)
 {
@@ -178,8 +179,9 @@ static void *sign_in_until_seen(void *user)
     return NULL;
 }
 
-/* A transaction stays open while its password is hashed; these end where the user is locked, and
-   are told to try again: or that their time is over, where the machine is so slow that it is. */
+/* A transaction stays open while its password is hashed, and then waits for the locked user: two
+   waiting connections prove two hashes at a time. The sign-ins are answered with busy or, if the
+   machine is too slow, miss their deadline. */
 Test(sign_in, hashes_two_passwords_at_a_time_in_each_replica)
 {
     const int64_t until_us = clock_mono_us() + 30 * INT64_C(1000000);
@@ -206,7 +208,7 @@ Test(sign_in, hashes_two_passwords_at_a_time_in_each_replica)
     cr_expect_eq(failed, 0);
 }
 
-/* Somebody has an organization of each name there is and has the email invited to them all. */
+/* Someone adds the user's email to many organizations of their own. */
 Test(sign_in, succeeds_where_it_did_before_however_many_organizations_know_the_email)
 {
     enum { FOREIGN = 8 };
@@ -238,7 +240,7 @@ Test(sign_in, succeeds_where_it_did_before_however_many_organizations_know_the_e
     cr_assert_eq(reply.outcome, OUTCOME_OK, "who names the organization comes in");
 }
 
-/* N=2, r=8, p=1 of USER_PASSWORD, made with another program. */
+/* USER_PASSWORD with N=2, r=8, p=1, hashed by another program. */
 #define CHEAP_HASH                                                                                 \
     "scrypt$1$8$1$000102030405060708090a0b0c0d0e0f$"                                               \
     "56a48041122a4dcd39afa1bfddf92576ab7fe71f3e48883f1bf3f8f8d0a753bc"
@@ -270,15 +272,15 @@ Test(sign_in, raises_the_cost_of_a_password_that_was_hashed_for_less)
 
 /* -- guessing ---------------------------------------------------------------------------------- */
 
-/* Attempts are counted by the minute of the clock: who sees another one than before begins
-   again. */
+/* Attempts are counted by the minute of the clock: a test starts over when the minute has changed
+   meanwhile. */
 static int64_t minute_now(void)
 {
     return clock_us() / 1000000 / 60;
 }
 
-/* As if so many attempts had been made in this minute; one that was wrong is counted, one that was
-   right is not. */
+/* Raises this minute's count from 1 to `times`; false if it is not 1: wrong attempts are counted,
+   right ones are not. */
 static bool attempt(const char *kind, const char *what, const char *times)
 {
     return sql_text("UPDATE access.attempts SET attempts = $3::integer"
@@ -311,8 +313,8 @@ struct spent {
     bool was_counted;
 };
 
-/* All failures that are heard in this minute: the first, and the last after as many as were left,
-   `times` in all but that one. */
+/* Uses up the failures allowed in a minute: makes the first, raises the count to `times`, and makes
+   the last. */
 static struct spent spend(const struct dashboard_user *user, const char *email, const char *kind,
                           const char *what, const char *times)
 {
@@ -353,12 +355,12 @@ Test(sign_in, is_limited_to_ten_failures_a_minute_and_email)
         at_home = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
     } while (minute_now() != minute);
     expect_heard(&spent);
-    expect_limited(&right); /* even with what is right: it would tell */
+    expect_limited(&right); /* with the right password, too: a success would confirm it */
     expect_limited(&wrong);
     cr_assert_eq(at_home.outcome, OUTCOME_OK, "strangers lock nobody out");
 }
 
-/* Who guesses in the network of the owner has attempts of his own, too. */
+/* Guesses from the owner's own network have a count of their own, with the same limit. */
 Test(sign_in, is_limited_to_ten_failures_a_minute_where_somebody_signed_in_before)
 {
     struct spent spent;
@@ -390,7 +392,7 @@ Test(sign_in, is_limited_to_thirty_failures_a_minute_and_address)
         dashboard_user_new(service_connection, &ada, "owner");
         spent =
             spend(&ada, "nobody@example.org", "address", network_text(&ada, network_near), "29");
-        strcat(ada.address, "2"); /* of the same network */
+        strcat(ada.address, "2"); /* in the same network */
         right = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
     } while (minute_now() != minute);
     expect_heard(&spent);

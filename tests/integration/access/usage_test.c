@@ -1,4 +1,4 @@
-/* What keys were used for: counted beside the requests, and none of it lost or counted twice. */
+/* Usage of keys: counted apart from the requests' own work; none is lost or counted twice. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <string.h>
@@ -57,7 +57,7 @@ static bool are_noted(void *closure)
                        awaited->org->id, NULL) == awaited->requests;
 }
 
-/* That many have been noted, each with the time it took. */
+/* Waits until so many requests are recorded, each with its latency. */
 static bool await_noted(const struct org *org, long long requests)
 {
     return stack_wait(are_noted, &(struct awaited){org, requests}, 40000);
@@ -92,7 +92,7 @@ Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = service_c
             cr_assert_fail("neither served nor limited");
         }
     cr_assert_eq(send(&gateway, "GET", "/ping", "svc_live_nobody", NULL), 401);
-    replica_stop(&gateway); /* tells what it has not told yet */
+    replica_stop(&gateway); /* it reports the rest first */
     cr_assert(await_noted(&org, allowed + 5 + 3 + limited));
 
     told = usage(&org);
@@ -108,7 +108,7 @@ Test(usage, is_as_many_of_each_outcome_as_there_were_requests, .init = service_c
                  json_array_size(json_object_get(told, "points")));
 }
 
-/* Keeps access away until the gateway has tried to tell it. */
+/* Kills access each time it is back, until a report of the gateway has failed. */
 static bool is_kept(void *closure)
 {
     static pid_t killed;

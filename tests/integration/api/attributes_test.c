@@ -111,7 +111,7 @@ static const struct wrong wrongs[] = {
     {"true", "parameter_invalid", "custom_attributes"},
 };
 
-/* The message begins with the path, as section 7 says. */
+/* The message begins with the attribute's path, as contract 7 requires. */
 static void expect_named(const struct client_response *response)
 {
     const char *const start = format("%s must ", text_at(response, "errors[0].field"));
@@ -184,7 +184,7 @@ Test(attributes, integers_and_decimals_keep_their_value_to_the_last_digit)
         "123456789.123456789"));
 }
 
-/* The answers are looked at as text: the tests' own JSON library has no such integers. */
+/* Compares answers as text: the tests' JSON library has no integers this large. */
 Test(attributes, integers_beyond_64_bits_are_stored_and_found)
 {
     static const char *const numbers[] = {"9223372036854775808", "18446744073709551615",

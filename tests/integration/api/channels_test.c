@@ -9,7 +9,7 @@
 
 TestSuite(channels, .init = stack_share);
 
-/* Opens one and returns its id. */
+/* Opens a conversation and returns its id. */
 static const char *opened(const struct org *org, const char *channel)
 {
     json_t *conversation = convctl("conversation", "open", "--org", org->id, "--channel", channel,
@@ -110,7 +110,7 @@ Test(channels, status_moves_along_the_allowed_transitions_only)
 {
     static const char *const statuses[] = {"active", "waiting", "human_takeover", "resolved",
                                            "archived"};
-    /* row: from, column: to; what is not said to change stays an allowed no-op or not: left out */
+    /* row: from, column: to; '-' skips setting the same status, which is not specified */
     static const char allowed[5][6] = {
         "-yyyn", "y-yyn", "yy-yn", "ynn-y", "nnny-",
     };

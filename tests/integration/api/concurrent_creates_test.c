@@ -1,12 +1,12 @@
-/* Several replicas of the conversation service get on as well as one: what two of them are asked to
-   write at once is a race of these two requests only. */
+/* Several replicas of the conversation service work as well as one: two creates that race in
+   different replicas affect only each other. */
 #include <criterion/criterion.h>
 
 #include "tests/support/concurrent_creates.h"
 #include "tests/support/measure.h"
 #include "tests/support/sql.h"
 
-/* What is counted is to be this test's alone. */
+/* Alone, so that the counters count only this test's requests. */
 TestSuite(concurrent_creates, .init = stack_have_alone);
 
 static void org_new_unlimited(struct org *org)
@@ -29,7 +29,7 @@ static void assert_pairs_share(int n_replicas)
     pairs_await(pairs, long_form_or(20000, 1000));
     seen = pairs_end(pairs);
     cr_expect_eq(seen.others, 0, "%d answers but 201, such as %d", seen.others, seen.example);
-    /* A sanitizer's stack may make a batch wait for longer than it may wait for a lock. */
+    /* Under a sanitizer, a batch may wait for longer than its lock timeout. */
     cr_expect_leq(replicas_count(replicas, "conversations_batch_fallback_total") - failed,
                   limit_scaled(1) - 1);
     cr_expect_eq(deadlocks_logged() - deadlocks, 0);

@@ -65,7 +65,7 @@ Test(contacts, the_profile_of_another_active_contact_is_a_conflict_that_names_it
     expect_status(create(&org, "2", "\"external_id\":\"b\",\"email\":\"b@x.org\""), 201);
 }
 
-/* Both that docs/api.md names. */
+/* The two that docs/api.md names. */
 Test(contacts, there_are_two_ways_out_of_a_conflict)
 {
     struct org org;

@@ -1,4 +1,4 @@
-/* Contract 4.2: the fields of a create, what each may hold and how it is told when it does not. */
+/* Contract 4.2: the fields of a create, what each may hold, and the error for anything else. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ static int64_t count_of(const char *table, const struct org *org)
         org->id, NULL);
 }
 
-/* A character repeated, as JSON text may hold it. */
+/* A character as JSON text writes it, repeated. */
 static char *repeat(const char *piece, int times)
 {
     char *text = malloc(strlen(piece) * (size_t)times + 1);

@@ -81,7 +81,7 @@ static const struct row rows[] = {
      "conversation.update"},
     {"no type", "POST", "/conversations", FULL_KEY, A_CREATE, "Content-Type:", NULL, 415,
      "unsupported_media_type", "*", "conversation.create"},
-    /* The order of checks: two things are wrong, the earlier one is told. */
+    /* The order of checks: two things are wrong, and the error is about the earlier one. */
     {"key before path", "GET", "/nothing", BAD_KEY, NULL, NULL, NULL, 401, "unauthorized", "*",
      NULL},
     {"key before method", "DELETE", "/ping", NO_KEY, NULL, NULL, NULL, 401, "unauthorized", "*",
@@ -247,7 +247,7 @@ Test(errors, a_content_type_of_json_is_fine_with_parameters_and_in_any_case)
     }
 }
 
-/* A create whose body is exactly `n` bytes: blanks inside JSON are free. */
+/* The body of a create, padded with blanks to exactly `n` bytes. */
 static char *body_of(size_t n)
 {
     char *body = malloc(n + 1);

@@ -1,4 +1,4 @@
-/* Contract 4.3, 2.1, 2.2. */
+/* Contract 4.3, 2.1 and 2.2: reading one conversation by its id. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

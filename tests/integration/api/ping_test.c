@@ -1,4 +1,4 @@
-/* Contract 4.1 and 2.4. */
+/* Contract 4.1 and 2.4: ping. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <time.h>
@@ -23,7 +23,7 @@ Test(ping, tells_organization_scope_and_time)
         expect_text(response, "organization_id", org.id);
         expect_text(response, "scope", i == 0 ? "full" : "read");
         server_time = integer_at(response, "server_time");
-        /* The clock of time() is a tick behind. */
+        /* time() may be a tick behind the server's clock. */
         cr_assert(server_time >= before && server_time <= (long long)time(NULL) + 1);
         expect_recorded(&org, response, "ping");
     }

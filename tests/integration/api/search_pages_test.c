@@ -1,4 +1,4 @@
-/* Contract 4.5, pagination rules 1 to 5: from page to page, and no way around the cursor. */
+/* Contract 4.5, pagination rules 1 to 5: walking through pages, and cursors that are refused. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ TestSuite(search_pages, .init = stack_share);
 #define CONTACT "{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"u\"}"
 #define OPEN    "{\"field\":\"state\",\"operator\":\"=\",\"value\":\"open\"}"
 
-/* An organization that may ask as often as it likes. */
+/* An organization with a rate limit that no test reaches. */
 static void org_new_unlimited(struct org *org)
 {
     org_new(org);
@@ -37,7 +37,7 @@ static const char *next_of(const struct client_response *response)
     return json_string_value(at(response, "pages.next.starting_after"));
 }
 
-/* Conversations of contact u, numbered from 1, all of the same moment but for every tenth. */
+/* Conversations of contact u, numbered from 1; each group of ten shares one creation time. */
 static void make(const struct org *org, int n)
 {
     new_conversation(org, "first", "u");

@@ -11,7 +11,7 @@ TestSuite(search, .init = stack_share);
 #define FILTER(name, op, value)                                                                    \
     "{\"field\":\"" name "\",\"operator\":\"" op "\",\"value\":" value "}"
 #define CONTACT FILTER("contact.external_id", "=", "\"u\"")
-#define FIRST   1700000000 /* conversation a is of the next second, b of the one behind it, ... */
+#define FIRST   1700000000 /* conversation a is of the next second, b of the one after that, ... */
 
 /* Six conversations of contact u, named a to f, f the newest. */
 enum { NAMES = 6 };
@@ -72,7 +72,7 @@ static void set(const char *id, const char *column, const char *value)
 
 static void make(struct found *found)
 {
-    /* Two of them have parts of a second: they count as the second that clients see. */
+    /* Two have fractions of a second: a search compares the whole second that clients see. */
     static const char *const parts[NAMES] = {".25", "", ".999999", "", "", ""};
     const char **ids = found->ids;
     struct org other;

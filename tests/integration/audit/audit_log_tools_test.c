@@ -1,4 +1,4 @@
-/* What operators do with an audit log besides verifying it: export it, say how long it is kept. */
+/* What operators do with an audit log besides verifying it: export it, set how long it is kept. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -131,7 +131,7 @@ Test(audit, has_an_entry_for_every_operation_with_its_resources)
                  8);
 }
 
-/* Half of them, about, are answered by a service that cannot write entries. */
+/* About half of the searches go to a replica that cannot write entries itself. */
 Test(audit, has_the_same_entry_of_a_search_on_a_replica_of_the_database)
 {
     enum { ALL = 24 };
@@ -174,7 +174,7 @@ Test(audit, pages_through_everything_once_and_in_order)
         for (size_t i = 0; i < count(page); i++) {
             cr_assert_lt(n, ALL);
             seen[n++] = text_at(page, format("audit_logs[%zu].id", i));
-            /* UUIDv7: text order is the order of time. */
+            /* UUIDv7: text order is time order. */
             cr_assert(n == 1 || strcmp(seen[n - 1], seen[n - 2]) < 0);
         }
         expect_integer(page, "pages.per_page", 10);
@@ -301,7 +301,7 @@ Test(audit, a_cursor_is_good_for_its_own_query_only)
     }
     cursor = next_of(list(&org, "?per_page=2&operation=ping"));
     cr_assert_not_null(cursor);
-    /* Another key of the organization may go on; so may another spelling of the query. */
+    /* Another key of the organization may use the cursor, with the parameters in another order. */
     expect_status(
         api_get(org.full_key, format("/audit?starting_after=%s&operation=ping&per_page=2", cursor)),
         200);

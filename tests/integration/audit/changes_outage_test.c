@@ -1,4 +1,4 @@
-/* Every change that access makes is in the log once, whatever ends between the two. */
+/* Every change that access makes is logged exactly once, even if access or audit is killed. */
 #include <criterion/criterion.h>
 #include <signal.h>
 
@@ -55,7 +55,7 @@ static long long sent_by(const struct replica *access)
     return replica_metric(access, "conversations_access_outbox_sent_total");
 }
 
-/* An organization whose own changes are in the log. */
+/* Makes an organization and waits until the changes that made it are in the log. */
 static void open_org(struct org *org)
 {
     org_new(org);
@@ -112,8 +112,8 @@ static bool is_under_way(void *closure)
                        ((const struct org *)closure)->id, NULL) == 1;
 }
 
-/* The message is at the audit service, which takes it when it goes on. The claim of the process that is
-   gone need not be waited for. */
+/* The message has reached the halted audit service, which takes it when it resumes. The update of
+   due_at frees the killed process's claim, instead of waiting for it to expire. */
 Test(changes_outage, of_a_process_that_is_killed_before_the_answer_are_logged_once)
 {
     struct org org;
@@ -177,9 +177,9 @@ Test(changes_outage, that_are_refused_are_set_aside_and_others_go_on)
     cr_assert_str_eq(sql_state_as(NULL, "DELETE FROM access.outbox"), "00000");
 }
 
-/* -- beside the version before ------------------------------------------------------------------ */
+/* -- beside the previous version --------------------------------------------------------------- */
 
-/* A replica of access from before appends to the log itself. */
+/* In the previous version, access appends to the log itself. */
 Test(changes_outage, of_the_version_before_are_logged_beside)
 {
     struct org org;

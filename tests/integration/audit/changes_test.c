@@ -1,4 +1,4 @@
-/* Every change by an operator or a user of the dashboard is recorded, with its work. */
+/* Every change by an operator or a dashboard user is recorded in the transaction that makes it. */
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
@@ -61,7 +61,7 @@ Test(changes, of_an_operator_are_on_record)
     cr_expect_eq(recorded(&org, "detail::text ~ 'svc_live|svc_read|whsec|token|secret'"), 0);
 }
 
-/* Everything that sets something, each twice: the second time all stands as it is asked for. */
+/* Runs every command that sets something. A second call changes nothing. */
 static void set_all(const struct org *org, const char *const ids[4])
 {
     json_decref(convctl("audit", "retain", "--org", org->id, "--months", "6", NULL));
@@ -155,8 +155,8 @@ Test(changes, that_are_refused_leave_nothing)
     cr_expect_eq(recorded(&org, "who <> 'operator'"), 0);
 }
 
-/* A row of that organization's is refused by the table itself for the while: that of the log, and that
-   in which access has what is to be in the log. */
+/* Makes two tables refuse rows of the organization, or take them again: the log, and the outbox
+   from which access fills it. */
 static void refuse_records(const struct org *org, bool on)
 {
     static const char *const tables[] = {"audit.changes", "access.outbox"};
@@ -272,7 +272,7 @@ Test(changes, are_listed_page_by_page_newest_first)
     cr_expect_eq(n, 5);
 }
 
-/* As many as an organization's, from `who` and of `change`. */
+/* The number of the organization's changes on the first page with that filter. */
 static size_t count_selected(const struct org *org, const char *filter, bool *has_next)
 {
     const json_t *page = service_client_get_as(service_connection, &some_user,
@@ -306,7 +306,7 @@ Test(changes, are_selected_by_kind_and_user)
     };
     struct org org;
 
-    org_new(&org); /* the organization and two keys */
+    org_new(&org); /* three changes: the organization and two keys */
     json_decref(convctl("key", "revoke", "--org", org.id, org.read_key_id, NULL));
     cr_assert_eq(service_client_call_as(service_connection, &some_user, SUBJECT_ACCESS_POLICY_SET,
                                         org.id, "{\"require_https\":true}")
@@ -327,9 +327,9 @@ Test(changes, are_selected_by_kind_and_user)
                  1);
 }
 
-enum { NEWER = 2500 }; /* a page looks at 1,000 */
+enum { NEWER = 2500 }; /* a page scans 1,000 */
 
-/* None is missed, however many others are in between. */
+/* None is missed, however many other changes lie in between. */
 Test(changes, that_are_selected_seldom_are_found_page_by_page)
 {
     const char *filter = "{\"change\":\"organization\"}";
@@ -437,7 +437,7 @@ Test(changes, and_entries_of_the_api_are_read_without_leaving_any)
                  OUTCOME_PARAMETER_INVALID);
 }
 
-/* The detail of the one acceptance of an email. */
+/* A member of the detail of the one acceptance by that email. */
 static const char *accepted(const struct dashboard_user *owner, const char *email,
                             const char *member)
 {
@@ -447,7 +447,8 @@ static const char *accepted(const struct dashboard_user *owner, const char *emai
                     owner->org.id, email, member, NULL);
 }
 
-/* The inviting user has seen the link, and can take the name of a colleague by it. */
+/* The inviting user has the link, and could accept in the colleague's name: an acceptance from the
+   inviter's address gets a warning. */
 Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
 {
     const char *const address[] = {dashboard_user_address(), dashboard_user_address()};

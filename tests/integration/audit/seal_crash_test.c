@@ -1,4 +1,4 @@
-/* The seal under load, while those who make it die, and while its numbers are raised. */
+/* Sealing under load, while the audit service is killed, and while entries' numbers are raised. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ TestSuite(seal_crash, .init = stack_have_alone);
 
 enum { PER_SECOND = 200, KILLS = 3, RAISES = 3, TIMEOUT_MS = 30000 };
 
-/* Some more blocks of an organization than there were. */
+/* More than this many blocks of an organization. */
 struct awaited {
     const struct org *org;
     int64_t blocks;
@@ -68,7 +68,7 @@ Test(seal_crash, seals_every_entry_once_whoever_dies)
     expect_sealed_once(&org);
 }
 
-/* As where it was restored from a server that was so many transactions ahead. */
+/* As if the database had been restored from a server that was 5 billion transactions ahead. */
 static void come_from_a_server_ahead(void)
 {
     const char *ahead = "WITH block AS (SELECT * FROM audit.blocks"

@@ -1,6 +1,5 @@
-/* Heads that were kept elsewhere: the audit log is held against them, and does not pass without
-   them.
- */
+/* Verifying against heads that were kept elsewhere finds a chain that was removed or rewritten,
+   even one with valid signatures. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -13,7 +12,7 @@
 
 TestSuite(seal_heads, .init = stack_share);
 
-/* What verifying finds with that head; NULL: nothing. */
+/* The kind of the first finding when verifying with that head; NULL: no finding. */
 static const char *kind_with(const struct sealed_log *sealed, const char *number, const char *hash)
 {
     json_t *reply = never_free(convctl("audit", "verify", "--org", sealed->org.id, "--head-number",
@@ -70,7 +69,7 @@ Test(seal_heads, misses_every_block_where_a_head_was_kept_and_there_is_no_chain)
     cr_assert_str_eq(kind_with(&sealed, "1", hash), "removed");
 }
 
-/* As who has the key does: signs the blocks from there on, and forgets what was published. */
+/* As an attacker with the key: signs the blocks from that one on, deletes the published heads. */
 static void sign(const struct sealed_log *sealed, int from)
 {
     struct signing_key *key = signing_key_new(stack_setting_of("audit-0", "AUDIT_SIGNING_KEY"));
@@ -98,8 +97,8 @@ static void sign(const struct sealed_log *sealed, int from)
                 format("DELETE FROM audit.heads WHERE organization_id = '%s'", sealed->org.id));
 }
 
-/* Likewise: signs a note that all from before has been dropped. The stack is others' as well; to them
-   it is one of retention's. */
+/* As an attacker with the key: signs a retention note for everything older than `age`. Other tests
+   on this shared stack take it for a real one. */
 static void note_dropped(const char *age)
 {
     struct signing_key *key = signing_key_new(stack_setting_of("audit-0", "AUDIT_SIGNING_KEY"));
@@ -122,7 +121,7 @@ static void note_dropped(const char *age)
     signing_key_free(key);
 }
 
-/* By somebody who also has the key, and dates the rest back until retention could have done it. */
+/* An attacker with the key removes the first block and backdates the next, as if by retention. */
 Test(seal_heads, does_not_pass_a_head_from_before_a_front_that_was_taken)
 {
     struct sealed_log sealed;

@@ -1,5 +1,5 @@
-/* What stands in the audit log's tables stops nobody: neither rows that a service's role can
-   append, nor what has become of a block. */
+/* No row in the audit log's tables stops sealing or verifying: neither one that a service's role
+   can append, nor a damaged block. */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <string.h>
@@ -11,22 +11,22 @@
 
 TestSuite(seal_hostile, .init = stack_have_alone);
 
-/* A request of an organization is answered and sealed. */
+/* The organization's requests are still answered and sealed. */
 static void expect_to_seal_on(struct org *org)
 {
     cr_assert_eq(api_get(org->full_key, "/ping")->status, 200);
     sealed_log_await_seal(org);
 }
 
-/* Tries a statement as that role; refusals of the database are fine. */
+/* Tries a statement as that role: true if the database takes it, false if it refuses. */
 static bool is_taken(PGconn *in, const char *role, const char *statement)
 {
     PGresult *result = PQexec(in, format("BEGIN; SET LOCAL ROLE %s; %s; COMMIT", role, statement));
     const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
     const bool taken = state == NULL;
 
-    /* Not allowed, out of bounds, there already, not a value of its type: a mistake of ours is
-       something else. */
+    /* Permission denied, constraint violated, or invalid value; any other state is a mistake in
+       this test. */
     cr_assert(taken || strcmp(state, "42501") == 0 || strncmp(state, "23", 2) == 0 ||
                   strncmp(state, "22", 2) == 0,
               "%s: %s", statement, PQerrorMessage(in));
@@ -40,7 +40,7 @@ static bool is_taken(PGconn *in, const char *role, const char *statement)
     " http_status, outcome, denial_reason) SELECT "
 #define NOBODY "'01890a5d-ac96-774b-bcce-b302099a8057'"
 
-/* Of the organization that the session is told of, and of one that does not exist. */
+/* Entries of the organization in the session's setting test.org, and of one that does not exist. */
 #define OURS "current_setting('test.org')::uuid"
 static const char *const entries[] = {
     ENTRY OURS
@@ -71,7 +71,7 @@ static const char *const entries[] = {
                "'allowed', NULL FROM generate_series(1, 50) AS n",
     ENTRY OURS ", now() + n * interval '1 microsecond', " NOBODY ", gen_random_uuid(), 'ping', "
                "200, 'allowed', NULL FROM generate_series(1, 2000) AS n",
-    /* With the time that is in their ids. */
+    /* With the time of their ids. */
     ENTRY OURS ", audit.time_of(id), id, gen_random_uuid(), 'ping', 200, 'allowed', NULL FROM "
                "(SELECT gen_random_uuid() AS id FROM generate_series(1, 3000)) AS made",
     ENTRY OURS ", audit.time_of(id), id, gen_random_uuid(), repeat('x', 64), -32768, "
@@ -101,25 +101,25 @@ static const char *const blocks[] = {
                ", '18446744073709551615', '294276-12-31', ARRAY[NULL::uuid], '', 'x', '', 'y'",
     BLOCK OURS ", 1, '', 1, '3', " NOBODY ", '3', 'infinity', ARRAY[ARRAY[" NOBODY "::uuid]], '', "
                "'x', repeat('k', 1000000), 'y'",
-    /* Like ours in all but the signature. */
+    /* Valid in all but the signature. */
     BLOCK "organization_id, max(number) + 1, sha256(''), 1, (pg_snapshot_xmin("
           "pg_current_snapshot())::text::bigint - 1)::text::xid8, " NOBODY
           ", pg_current_xact_id(), clock_timestamp(), ARRAY[" NOBODY "::uuid], sha256(''), "
           "sha256(''), max(key_id), sha512('') FROM audit.blocks WHERE organization_id = " OURS " "
           "GROUP BY organization_id",
     BLOCK OURS ", 1" REST "'k', sha512('')",
-    /* A thousand chains at the place up to which everything is settled. */
+    /* Three thousand chains, just below the oldest open transaction. */
     BLOCK "gen_random_uuid(), 1, sha256(''), 1, (pg_snapshot_xmin(pg_current_snapshot())"
           "::text::bigint - 1)::text::xid8, " NOBODY ", pg_current_xact_id(), clock_timestamp(), "
           "ARRAY[" NOBODY "::uuid], sha256(''), sha256(''), key_id, sha512('') FROM (SELECT key_id "
           "FROM audit.blocks LIMIT 1) AS ours, generate_series(1, 3000)",
-    /* Signed with a key that nobody has; the count at its end. */
+    /* Of an unknown key, with the largest count of entries. */
     BLOCK "organization_id, max(number) + 1, sha256(''), 9007199254740992, (pg_snapshot_xmin("
           "pg_current_snapshot())::text::bigint - 1)::text::xid8, " NOBODY
           ", pg_current_xact_id(), clock_timestamp(), ARRAY[" NOBODY "::uuid], sha256(''), "
           "sha256(''), 'x', sha512('') FROM audit.blocks WHERE organization_id = " OURS " "
           "GROUP BY organization_id",
-    /* Marks in two dimensions, behind the chain. */
+    /* Two-dimensional arrays of marks, in a block after the chain's last. */
     "INSERT INTO audit.blocks (organization_id, number, previous_hash, entries, last_xid, "
     "last_request_id, made_xid, made_at, request_ids, entry_hashes, block_hash, key_id, signature, "
     "implausible, implausible_times) SELECT organization_id, number + 1, sha256(''), 1, xid, "
@@ -180,7 +180,7 @@ Test(seal_hostile, goes_on_whatever_a_role_has_appended)
     }
     cr_assert_gt(taken, 10, "the statements are none that could be taken");
     PQfinish(in);
-    /* Nobody else's audit log has suffered, and this one is told in full. */
+    /* The other audit log is intact, and this one is reported in full. */
     expect_to_seal_on(&other);
     reply = never_free(convctl("audit", "verify", "--org", other.id, NULL));
     cr_assert(json_is_true(json_object_get(reply, "ok")), "%s",
@@ -196,7 +196,7 @@ Test(seal_hostile, goes_on_whatever_a_role_has_appended)
 
 #undef TRY_ALL
 
-/* By its owner, in the table. */
+/* The table's owner damages a block in each of these ways. */
 Test(seal_hostile, lets_nobody_feel_what_has_become_of_another_organization_s_block)
 {
     static const char *const losses[] = {"block_hash = substr(block_hash, 1, 5)",

@@ -1,4 +1,4 @@
-/* The seal of the audit log: what is done to it behind the services' backs is found and named. */
+/* The seal of the audit log: verifying finds and names changes made directly in the database. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +91,7 @@ Test(seal, names_an_entry_that_was_inserted_among_sealed_ones)
     sealed_log_expect_found(&sealed, "slipped_in", id);
 }
 
-/* As services do, but dated back by a day: its transaction says that it came later. */
+/* Appended as services do, but dated back by a day: its transaction shows that it came later. */
 Test(seal, names_an_entry_that_was_appended_with_an_old_date)
 {
     struct sealed_log sealed;
@@ -107,7 +107,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
                   " 13))::uuid AS id) AS other WHERE organization_id = $1::uuid AND request_id ="
                   " $2::uuid RETURNING request_id",
                   sealed.org.id, sealed.ids[5], NULL);
-    /* Sealing has come past it when what was appended behind it is sealed. */
+    /* Once an entry appended after it is sealed, sealing has passed it. */
     later = api_get(sealed.org.full_key, "/ping");
     postgres_await(stack_setting("DATABASE_URL"),
                    format("SELECT count(*) FROM audit.blocks WHERE '%s' = ANY (request_ids)",
@@ -115,7 +115,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
     sealed_log_expect_found(&sealed, "implausible", id);
     cr_assert_eq(sealed_log_integer(sealed_log_verify(&sealed), "unsealed"), 0,
                  "it is sealed as it is");
-    /* So it cannot be altered either, nor does it hide what was. */
+    /* So a change of this entry is found as well, and it does not hide other findings. */
     change_entry(&sealed, "http_status = 500", id);
     remove_entry(&sealed, later->request_id);
     cr_assert_eq(sealed_log_count(&sealed, "changed"), 1);
@@ -123,7 +123,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
     cr_assert_eq(sealed_log_count(&sealed, "implausible"), 1);
 }
 
-/* Nor will it ever be sealed: every transaction comes before. */
+/* It would never be sealed: the numbers of all real transactions are lower. */
 Test(seal, names_an_entry_of_a_transaction_that_has_not_begun)
 {
     struct sealed_log sealed;
@@ -138,7 +138,7 @@ Test(seal, names_an_entry_of_a_transaction_that_has_not_begun)
                   " RETURNING request_id",
                   sealed.org.id, sealed.ids[5], NULL);
     sealed_log_expect_found(&sealed, "slipped_in", id);
-    /* It would look like one that waits, for ever. */
+    /* Otherwise it would look like an entry that waits to be sealed, forever. */
     remove_entry(&sealed, id);
 }
 
@@ -156,8 +156,8 @@ Test(seal, names_an_entry_whose_id_is_none_of_ours)
     sealed_log_expect_found(&sealed, "implausible", id);
 }
 
-/* With another time, so that the key of the table lets it in. The policy which says that
-   an entry's time is the one in its id does not bind its owner. */
+/* Has another time, so that the primary key admits it. The policy that an entry's time is the one
+   in its id does not bind the table's owner. */
 Test(seal, names_an_entry_that_was_inserted_under_the_id_of_a_sealed_one)
 {
     struct sealed_log sealed;
@@ -192,7 +192,7 @@ Test(seal, goes_on_after_a_finding_and_can_be_continued_behind_it)
         json_string_value(json_object_get(json_object_get(found, "changed"), "request_id")),
         sealed.ids[1]);
     cr_assert_eq(sealed_log_integer(reply, "entries"), SEALED_LOG_ENTRIES - 1);
-    /* At the block behind the first one, and then behind the last entry. */
+    /* From the block after the first finding, and then from after the last entry but one. */
     reply = never_free(convctl(
         "audit", "verify", "--org", sealed.org.id, "--from",
         format("%lld", sealed_log_integer(json_object_get(found, "changed"), "block") + 1), NULL));
@@ -223,7 +223,7 @@ Test(seal, names_the_first_of_two_entries_that_were_swapped)
     struct sealed_log sealed;
 
     sealed_log_make(&sealed);
-    /* All but their ids and times. */
+    /* Everything but their ids and times. */
     sealed_log_tamper(
         &sealed,
         format("WITH done AS (UPDATE audit.entries AS entry SET operation = other.operation,"
@@ -263,7 +263,7 @@ Test(seal, names_where_a_chain_was_rewritten)
                  1);
 }
 
-/* Times that are none, which no number can be made of, do not keep it from being named. */
+/* The time is infinite and converts to no number; verifying still names the block. */
 Test(seal, names_a_block_that_was_dated_for_ever)
 {
     struct sealed_log sealed;

@@ -1,5 +1,5 @@
-/* convctl ends at each stage of a move, on purpose: what it leaves behind, and who may go on. A delivery that is under way
- * holds it where an organization leaves, and a table that is locked in the other cell where it is closed. */
+/* Kills convctl in two states of a move, leaving and closed: what it leaves behind, and who may continue the move.
+ * A delivery in progress keeps the move in leaving, and a locked table in the other cell keeps it in closed. */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <signal.h>
@@ -76,7 +76,7 @@ static void await_state(const struct org *org, const char *state)
                           org->id, state));
 }
 
-/* A delivery of a worker that there is not. */
+/* A delivery claimed by a worker that does not exist. */
 static void begin_delivery(const struct org *org)
 {
     (void)sql_text(
@@ -127,7 +127,7 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
     await_state(&org, "closed");
     end(mover, SIGKILL);
     cr_expect(stack_wait(is_served, &org, 20000));
-    sealed_log_await_verified(&org); /* the seal goes on, too */
+    sealed_log_await_verified(&org); /* sealing continues, too */
     PQfinish(holder);
     expect_moves(&org);
     sealed_log_await_verified(&org);
@@ -150,7 +150,7 @@ Test(cell_move_killed, while_it_leaves_and_by_nobody_else_at_once)
     end(mover, SIGKILL);
     cr_expect_eq(post(&org), 201);
 
-    /* Nobody goes on for a minute: deliveries begin again. */
+    /* If no call continues the move for a minute, deliveries begin again. */
     cr_expect_eq(sql_integer("SELECT count(*) FROM audit.paused", NULL), 1);
     (void)sql_text("UPDATE audit.moving SET since = since - interval '1 minute' RETURNING 'later'",
                    NULL);

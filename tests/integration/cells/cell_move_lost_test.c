@@ -1,5 +1,5 @@
-/* A move is aborted without the cell that it went to: the organization is served where it was, and nothing is kept for the
- * other cell. */
+/* A move is aborted while its target cell is out of reach: the organization is served where it was, and the old cell
+ * keeps nothing for the other one. */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 TestSuite(cell_move_lost, .init = stack_have_alone);
 
-/* A database and all its sessions: it stands, and goes on. */
+/* Signals the second cell's database with all its sessions: STOP or CONT. */
 static void signal_second(const char *signal)
 {
     const int pid = (int)stack_pid("cell2-postgres");
@@ -27,7 +27,7 @@ static void expect_says(const char *complaint, const char *words)
     cr_expect_not_null(strstr(complaint, words), "%s: %s", words, complaint);
 }
 
-/* As PostgreSQL names those by which tables are copied to a server. */
+/* Makes a slot named as PostgreSQL names those that copy a table to that server. */
 static void make_sync_slot(const char *server)
 {
     postgres_do(
@@ -35,7 +35,7 @@ static void make_sync_slot(const char *server)
         format("SELECT pg_create_logical_replication_slot('pg_1_sync_1_%s', 'pgoutput')", server));
 }
 
-/* A copy that stands still until the holder ends. */
+/* Begins a move whose copy is blocked until the holder ends. */
 static PGconn *begin_to_copy(const struct org *org)
 {
     PGconn *holder = PQconnectdb(own_stack_database_url("cell2"));
@@ -100,7 +100,7 @@ Test(cell_move_lost, is_aborted_while_rows_are_copied)
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 1);
     expect_served(&org, "order-2");
 
-    /* It was not lost after all: what is left there is cleared by the call that is named. */
+    /* The cell was not lost after all: the call that convctl names clears what is left there. */
     signal_second("CONT");
     PQfinish(holder);
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
@@ -120,7 +120,7 @@ static void set_step(const struct org *org, const char *step, const char *state)
                        org->id, step, org->id, state));
 }
 
-/* As if convctl had ended there. */
+/* The database is set up as if convctl had ended at that step. */
 Test(cell_move_lost, is_aborted_while_it_goes_over)
 {
     struct org org;
@@ -138,7 +138,7 @@ Test(cell_move_lost, is_aborted_while_it_goes_over)
     expect_served(&org, "order-2");
     signal_second("CONT");
 
-    /* The directory knew of it later than its own deadline for an answer: the old cell is open. */
+    /* As if the directory noted the step after convctl had given up and reopened the old cell. */
     set_step(&org, "switching", "leaving");
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
                 "serves it still: --abort undoes the move");
@@ -147,7 +147,7 @@ Test(cell_move_lost, is_aborted_while_it_goes_over)
     own_stack_stop();
 }
 
-/* The directory says what a backup of main from before the move had. */
+/* The directory is as after a restore of main's backup from before the move. */
 Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
 {
     json_t *aborted;
@@ -172,7 +172,7 @@ Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
     own_stack_stop();
 }
 
-/* Nothing is begun, so there is nothing to abort. */
+/* Nothing has begun, so there is nothing to abort. */
 Test(cell_move_lost, does_not_begin_where_the_cell_is_away)
 {
     char code[64];

@@ -1,5 +1,5 @@
-/* What keeps a move from coming on is said: beforehand where settings tell, and else before long. The same call goes
- * on when it has gone. */
+/* convctl names what blocks a move: before the move begins if settings show it, otherwise within seconds. The same
+ * call continues the move when the cause is gone. */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
 #include <netinet/in.h>
@@ -45,7 +45,7 @@ static void expect_no_move(void)
     json_decref(cells);
 }
 
-/* A session of somebody else, in a transaction that stays open until PQfinish(). */
+/* Another session, in a transaction that stays open until PQfinish(). */
 static PGconn *hold(const char *url, const char *statements)
 {
     PGconn *holder = PQconnectdb(url);
@@ -57,7 +57,7 @@ static PGconn *hold(const char *url, const char *statements)
     return holder;
 }
 
-/* Takes connections, and never says a word. */
+/* Listens, but never sends anything. */
 static int listen_silently(int *port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -136,7 +136,7 @@ Test(cell_move_stuck, fails_where_the_copy_stands_still_and_goes_on)
     own_stack_stop();
 }
 
-/* A slot is made when all transactions have ended that had written, in whichever database. */
+/* A slot is made only when all open transactions that have written, in any database, have ended. */
 Test(cell_move_stuck, names_the_transaction_that_it_waits_for)
 {
     struct org org;

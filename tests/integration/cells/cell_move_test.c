@@ -1,5 +1,5 @@
-/* An organization moves to another cell and back while it is asked 200 times a second: nothing is lost or
- * there twice, and nobody else notices. */
+/* An organization moves to another cell and back under 200 requests a second: nothing is lost or duplicated, and no
+ * other organization is affected. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static void org_with_load(struct org *org)
     json_decref(convctl("org", "set", org->id, "--rate-limit", "100000", NULL));
 }
 
-/* For how many milliseconds it was closed. */
+/* Returns for how many milliseconds the organization was closed. */
 static int64_t move_to(const struct org *org, const char *cell)
 {
     json_t *moved = convctl("cell", "move", org->id, "--to", cell, "--grace", "0", NULL);
@@ -50,7 +50,7 @@ static int by_id(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* One event for each conversation, in whichever cell it was made and sent. */
+/* Each conversation's event was delivered once, whichever cell made and sent it. */
 static void expect_each_once(struct receiver *receiver, size_t n)
 {
     size_t n_received;
@@ -140,7 +140,7 @@ static bool is_under_way(const json_t *cells, const struct org *org)
     return false;
 }
 
-/* Where it is after a move that was killed, gone on with or aborted. */
+/* Kills a move after `ms` milliseconds, then aborts or continues it. */
 static void kill_once(const struct org *org, const char *to, int ms, bool is_aborted)
 {
     const int status =
@@ -150,7 +150,7 @@ static void kill_once(const struct org *org, const char *to, int ms, bool is_abo
     json_t *found;
 
     fprintf(stderr, "killed after %d ms: %d\n", ms, status);
-    /* It may be too late, or done. */
+    /* It may be too late to abort, or the move may be done. */
     if (is_aborted && convctl_succeeds("cell", "move", org->id, "--abort", NULL))
         return;
     found = convctl("cell", "list", NULL);

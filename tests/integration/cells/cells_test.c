@@ -1,5 +1,5 @@
-/* Two cells behind one gateway: an organization is served by its own, in every way there is, and does not
- * notice what happens to the other one. */
+/* Two cells behind one gateway: only its own cell serves an organization, by API, dashboard and convctl, and a
+ * failure of the other cell does not affect it. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
-/* The stack of this file has them from its first test to its last. */
 TestSuite(cells, .init = stack_have_alone);
 
 enum { MAIN, SECOND, CELLS };
@@ -28,7 +27,7 @@ static void start(struct org orgs[CELLS])
         org_new_in(&orgs[cell], names[cell]);
 }
 
-/* Rows of an organization in the database of each cell. */
+/* The organization's rows in the database of that cell. */
 static int64_t rows_in(int cell, const struct org *org, const char *table)
 {
     const char *const url =
@@ -105,7 +104,7 @@ static void expect_listed(void)
     json_decref(cells);
 }
 
-/* A person who waits for a move sees how far it is. */
+/* On a terminal, convctl shows each step of a move as it happens. */
 static void expect_shows_steps(const struct org *org)
 {
     static const char *const steps[] = {"copying from cell main to cell cell2", "tables are copied",
@@ -182,7 +181,7 @@ Test(cells, deliver_the_events_of_their_organizations)
     own_stack_stop();
 }
 
-/* A database and all its sessions: it stands, and goes on. */
+/* Signals a database with all its sessions: STOP or CONT. */
 static void signal_database(const char *name, const char *signal)
 {
     const int pid = (int)stack_pid(name);
@@ -191,7 +190,7 @@ static void signal_database(const char *name, const char *signal)
     cr_assert_eq(system(format("pkill -%s -P %d && kill -%s %d", signal, pid, signal, pid)), 0);
 }
 
-/* Main serves all the while. */
+/* The status of a search in the second cell. The main cell serves meanwhile. */
 static int status_of_second(const struct org orgs[CELLS])
 {
     expect_status(api_post(orgs[MAIN].read_key, "/conversations/search", SEARCH), 200);

@@ -1,4 +1,4 @@
-/* The audit log as a file, and the pages' own files. */
+/* The audit log as a download, and the files of the dashboard's pages. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 TestSuite(dashboard_export, .init = stack_share);
 
-enum { ENTRIES = 1003 }; /* more than a step of an export has */
+enum { ENTRIES = 1003 }; /* more than one step of an export reads */
 
 static struct org org;
 static struct dashboard_session session;
@@ -28,7 +28,7 @@ static void make_entries(int n)
                      "Authorization: Bearer %s\r\n\r\n",
                      org.read_key);
     cr_assert(http_connection_open(&client, stack_gateway_port()));
-    client.is_private = true; /* there are many */
+    client.is_private = true; /* too many for the journal */
     for (int i = 0; i < n; i++) {
         cr_assert(http_connection_send(&client, request, strlen(request)) &&
                   http_connection_receive(&client, &response, HTTP_TIMEOUT_MS));
@@ -100,7 +100,7 @@ Test(dashboard_export, takes_a_session)
     expect_error(dashboard_client_get(NULL, "/data/audit/export.csv"), 401, "unauthorized", NULL);
 }
 
-/* The same over HTTP/1.0, where only the end of the connection ends it. */
+/* Over HTTP/1.0, only the end of the connection ends the file. */
 Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
 {
     struct connection_response response;
@@ -120,9 +120,9 @@ Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
     http_connection_close(&connection);
 }
 
-/* -- while the browser takes its time ---------------------------------------------------------- */
+/* -- a slow browser ---------------------------------------------------------------------------- */
 
-/* As many as no socket's buffers hold. */
+/* Inserts entries directly: for exports that no socket buffer can hold. */
 static void fill_audit_log(int n)
 {
     cr_assert_eq(
@@ -139,7 +139,7 @@ static void fill_audit_log(int n)
         n);
 }
 
-/* All that still comes; true when it ends as a whole answer does. */
+/* Reads the rest of a response; true if it ends with the last chunk. */
 static bool drain(int fd, size_t *total)
 {
     static char bytes[65536];
@@ -159,7 +159,7 @@ static bool drain(int fd, size_t *total)
     return memcmp(last, "0\r\n\r\n", 5) == 0;
 }
 
-/* Begins an export and takes the front of it. */
+/* Begins an export and reads only its beginning. */
 static void begin_export(struct http_connection *connection)
 {
     const char *request = format("GET /data/audit/export.ndjson HTTP/1.1\r\nHost: a\r\n"

@@ -1,5 +1,5 @@
-/* Each of these has its share of the dashboard, and no more: a session, an organization, an address
-   without a session, and a browser that takes nothing. */
+/* Limits on use of the dashboard, none of which affects others: for a session, an organization, an
+   address without a session, and a browser that does not read. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <pthread.h>
@@ -19,7 +19,7 @@ TestSuite(dashboard_limits, .init = stack_share);
 
 #define LIMITED "conversations_dashboard_requests_limited_total"
 
-/* A dashboard whose sessions have the least that can be set. */
+/* A dashboard with the lowest limit for sessions that can be set. */
 enum { PER_SECOND = 5, BURST = 12, AT_ONCE = 2, SESSIONS = 3, TRIES = 60, TIMEOUT_MS = 30000 };
 
 static struct replica dashboard;
@@ -54,7 +54,7 @@ static struct client_response *get(const struct dashboard_session *session)
     return get_from("192.0.2.1", session->token, "/data/policy");
 }
 
-/* How many of so many requests, one after the other and by each of the seats in turn, are served. */
+/* Sends `tries` requests one after the other, from each session in turn; how many were served. */
 static int ask_often(const struct dashboard_session *sessions, int n_seats, int tries)
 {
     int served = 0;
@@ -97,7 +97,7 @@ Test(dashboard_limits, a_session_has_its_share_and_others_theirs)
     replica_stop(&dashboard);
 }
 
-/* Each seat asks for less than its own share, on a slow machine too. */
+/* Each session stays below its own limit, even on a slow machine. */
 Test(dashboard_limits, an_organization_has_its_share_and_others_theirs)
 {
     enum { SIGNED_IN = 12 };
@@ -147,7 +147,7 @@ Test(dashboard_limits, made_up_sessions_end_for_their_address_alone)
     replica_stop(&dashboard);
 }
 
-/* Asks for a page of the inbox and takes only its beginning. */
+/* Requests a large page of the inbox, and returns when it begins to arrive, without reading it. */
 static void ask_for_much(struct http_connection *reader, const struct dashboard_session *session)
 {
     const char *request = format("GET /data/conversations?per_page=100 HTTP/1.1\r\nHost: x\r\n"
@@ -247,7 +247,7 @@ Test(dashboard_limits, guesses_from_many_networks_hold_up_nobody_who_comes_from_
     replica_stop(&dashboard);
 }
 
-/* More of one network than may be inside and wait: none of them is in anybody's way. */
+/* More sign-ins from one network than may run and wait: with nothing to hash, none is refused. */
 Test(dashboard_limits, what_has_nothing_to_hash_takes_no_place_at_the_door)
 {
     enum { BAD = 50 };

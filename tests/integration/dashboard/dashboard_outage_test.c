@@ -16,7 +16,7 @@ enum { TIMEOUT_MS = 30000, ARRIVAL_MS = 100 };
 
 static struct org org;
 static struct dashboard_session session;
-static struct replica dashboard; /* one that gives up soon what is not answered */
+static struct replica dashboard; /* with a short command timeout */
 
 static void open_session(void)
 {
@@ -84,7 +84,7 @@ static void *ask(void *closure)
     return NULL;
 }
 
-/* Each is answered when the service's time is over, so all of them are asked at once. */
+/* Each is answered only when its command times out, so all are sent at once. */
 static void ask_all(struct question *questions, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -108,8 +108,8 @@ Test(dashboard_outage, of_a_service_says_what_may_have_been_done)
     stack_signal("audit-0", SIGCONT);
 }
 
-/* Access says whose session it is when most of the time is over, and then nobody says more. That it
-   is over is what another dashboard tells, which has less of it. */
+/* Access confirms the session late, and then audit does not answer: the response still comes at the
+   request's deadline. Access resumes when the first dashboard, with half the timeout, gives up. */
 Test(dashboard_outage, of_two_services_one_after_the_other_is_answered_within_one_deadline)
 {
     struct replica patient;
@@ -167,7 +167,7 @@ Test(dashboard_outage, of_a_service_is_what_owners_see_of_it)
     cr_assert(stack_wait(has_search, NULL, TIMEOUT_MS));
 }
 
-/* How often the services have been asked since the last look. */
+/* How often the services have been asked since the last call. */
 static size_t count_asked(struct bus *bus, struct bus_mailbox *asked)
 {
     struct bus_message *message;
@@ -181,7 +181,7 @@ static size_t count_asked(struct bus *bus, struct bus_mailbox *asked)
     return n;
 }
 
-/* However many look, and again soon. */
+/* One query to the services answers many requests at once, and another soon after. */
 Test(dashboard_outage, of_services_is_looked_for_once_in_a_while)
 {
     enum { LOOKS = 8 };

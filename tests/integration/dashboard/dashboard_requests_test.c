@@ -1,5 +1,5 @@
-/* Requests that no page of the dashboard makes, one thing wrong with each: refused, with nothing
-   changed. The session is an owner's, who may do everything. */
+/* Requests that no page of the dashboard sends, each with one thing wrong: they are refused and
+   change nothing. The session is an owner's, who may do everything. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ TestSuite(dashboard_requests, .init = stack_share);
 
 struct row {
     const char *why;
-    struct dashboard_client_request sent; /* POST KEY to KEYS unless it says otherwise */
+    struct dashboard_client_request sent; /* by default, POST KEY to KEYS */
     int status;
     const char *code;
 };
@@ -65,8 +65,8 @@ static void expect_all(const struct row *rows, size_t n)
                   response->body);
     }
     cr_assert_eq(dashboard_client_count_changes(org.id), before);
-    cr_assert_eq(json_array_size(dashboard_client_get(&session, KEYS)->json),
-                 2); /* org_new()'s own */
+    /* The two that org_new() has made. */
+    cr_assert_eq(json_array_size(dashboard_client_get(&session, KEYS)->json), 2);
 }
 #define EXPECT_ALL(rows) expect_all((rows), ARRAY_SIZE(rows))
 
@@ -338,7 +338,7 @@ Test(dashboard_requests, of_any_size_are_bounded)
     free(large);
 }
 
-/* -- that want to be reflected ----------------------------------------------------------------- */
+/* -- reflection -------------------------------------------------------------------------------- */
 
 Test(dashboard_requests, are_not_reflected_in_headers)
 {
@@ -355,8 +355,8 @@ Test(dashboard_requests, are_not_reflected_in_headers)
     cr_assert_null(strstr(response->body, "evil"));
 }
 
-/* A Host of the client's choice is nowhere repeated, and makes no Origin of its own that counts for
-   the session: its cookie belongs to another host. */
+/* A forged Host is not repeated anywhere, and a change sent with it is refused, since the Origin
+   names another host. */
 Test(dashboard_requests, do_not_choose_the_host)
 {
     static const char *const host[] = {"Host: evil.example", "X-Forwarded-Host: evil.example",

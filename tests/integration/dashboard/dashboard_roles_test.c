@@ -1,5 +1,5 @@
-/* Whose the data is: what another organization's ids come to in every path and form, and what each
-   role may not do. */
+/* Who may see and change data: another organization's ids find nothing, in any path or parameter,
+   and each role is refused what it may not do. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void open_session(const char *role)
 
 /* -- another organization's ids ---------------------------------------------------------------- */
 
-/* What the other organization has, by its kind. */
+/* Ids in the other organization, one of each kind. */
 struct resources {
     const char *key, *endpoint, *delivery, *conversation, *contact, *member, *session;
 };
@@ -109,7 +109,7 @@ Test(dashboard_roles, end_at_the_organization)
     expect_status(dashboard_client_get(&owner, "/data/session"), 200);
 }
 
-/* The list has nothing in it, but what the session's own organization has. */
+/* The list has only the `own` items of the session's organization. */
 static void expect_no_more(const char *path, const char *list, size_t own)
 {
     struct client_response *response = dashboard_client_get(&session, path);
@@ -119,7 +119,7 @@ static void expect_no_more(const char *path, const char *list, size_t own)
                  "%s: %s", path, response->body);
 }
 
-/* Where an id is asked for, another organization's finds nothing, and its cursors are not read. */
+/* As a filter, another organization's id finds nothing; its cursors are refused. */
 Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
 {
     struct dashboard_session owner;
@@ -152,7 +152,7 @@ Test(dashboard_roles, end_at_the_organization_in_filters_and_cursors)
                  400, "invalid_cursor", "starting_after");
 }
 
-/* A header or a member of a body that names another organization changes nothing. */
+/* Another organization's id in a header has no effect, and in a parameter or body it is refused. */
 Test(dashboard_roles, cannot_be_asked_for_elsewhere)
 {
     const char *headers[] = {NULL, NULL, NULL};
@@ -206,7 +206,7 @@ static const struct row for_admins[] = {
     {"DELETE", "/data/members/%s", NULL},
 };
 
-/* `%s` becomes an id that is right for a key, so that nothing else is in the way. */
+/* `%s` becomes a valid id, so that only the role can be the reason for a refusal. */
 static const char *with_id(const char *path)
 {
     const char *mark = strstr(path, "%s");
@@ -321,7 +321,7 @@ Test(dashboard_roles, do_not_show_the_services_where_operators_keep_them_to_them
     replica_stop(&dashboard);
 }
 
-/* The log of changes says who, from where and what, and never a secret. */
+/* The change log has who changed what, and from where, but never a secret. */
 Test(dashboard_roles, stand_behind_every_change)
 {
     struct client_response *made, *changes;

@@ -1,5 +1,5 @@
-/* Sessions as a browser and its enemies see them: cookies, sign-in, sign-out, and roles that are
-   taken away meanwhile. */
+/* Sessions as browsers and attackers see them: cookies, sign-in, sign-out, and roles that are taken
+   away during a session. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 TestSuite(dashboard_sessions, .init = stack_share);
 
-#define PROXY "127.0.0.2" /* whose X-Forwarded-... are believed */
+#define PROXY "127.0.0.2" /* whose X-Forwarded-... headers are trusted */
 
 static struct org org;
 static struct dashboard_session session;
@@ -27,7 +27,7 @@ static void expect_signed_in(const struct dashboard_session *who)
     expect_status(dashboard_client_get(who, "/data/session"), 200);
 }
 
-/* To ask who is signed in is no mistake: the answer is nobody, and nothing else. */
+/* Asking who is signed in is no error: the response has a null user and nothing else. */
 static void expect_nobody(const struct client_response *response)
 {
     expect_status(response, 200);
@@ -56,7 +56,7 @@ Test(dashboard_sessions, have_a_cookie_that_no_script_and_no_other_site_gets)
     cr_assert_null(strstr(response->body, dashboard_client_cookie(response)));
 }
 
-/* A sign-in and what follows it, through the proxy. */
+/* Signs in from that address, with that X-Forwarded-Proto. */
 static struct client_response *sign_in_by_https(const char *from, const char *proto)
 {
     const char *headers[] = {format("X-Forwarded-Proto: %s", proto), NULL};
@@ -177,13 +177,13 @@ Test(dashboard_sessions, do_not_tell_which_emails_are_known)
 
 Test(dashboard_sessions, do_not_begin_by_force)
 {
-    /* Failures count by address too: that of this test is its own. */
+    /* Failures are counted by address, too, so this test has an address of its own. */
     const char *headers[] = {NULL, NULL};
     struct client_response *response = NULL;
 
     open_session("owner");
     headers[0] = format("X-Forwarded-For: 2001:db8::%.4s:%.4s", org.id + 32, org.id + 28);
-    /* They are counted by the minute, and a new one may begin meanwhile. */
+    /* More than twice the limit, since a new minute may begin meanwhile. */
     for (int i = 0; i < 25 && (response == NULL || response->status == 401); i++)
         response = dashboard_client_send(&(struct dashboard_client_request){
             .method = "POST",
@@ -275,7 +275,7 @@ Test(dashboard_sessions, end_elsewhere_when_the_password_changes)
     expect_status(dashboard_client_sign_in(session.email, "a new one of length", NULL), 200);
 }
 
-/* -- what changes meanwhile -------------------------------------------------------------------- */
+/* -- changes during a session ------------------------------------------------------------------ */
 
 Test(dashboard_sessions, have_the_role_of_the_moment)
 {

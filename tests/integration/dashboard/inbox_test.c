@@ -1,4 +1,4 @@
-/* What the dashboard's inbox asks of the conversation service, on the running stack. */
+/* The commands of the dashboard's inbox to the conversation service, on the running stack. */
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"

@@ -1,4 +1,4 @@
-/* A gateway whose clock is not that of the services. */
+/* A gateway whose clock differs from the services' clock. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,13 +19,13 @@ enum { WITHIN_MS = 30000, TURN_MS = 5, FAR_MS = 10000 };
 static const char checks[] = "conversations_gateway_clock_checks_total";
 static const char apart[] = "conversations_gateway_clock_apart_seconds";
 
-/* A service on a machine whose clock goes `ahead_ms` before ours, and who asks it. */
+/* A stand-in for access whose clock is `ahead_ms` ahead, and the gateway that asks it. */
 struct clock_service {
     struct bus *bus;
     struct bus_mailbox *asked;
     int64_t ahead_ms;
     struct replica gateway;
-    const char *expected; /* in what its /readyz says */
+    const char *expected; /* part of the gateway's /readyz */
 };
 
 static void answer(struct clock_service *service)

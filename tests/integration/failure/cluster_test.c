@@ -1,4 +1,4 @@
-/* The bus as a cluster of three servers, under load: they are killed, or rolled, one after the other. */
+/* The bus as a cluster of three servers, under load: they are killed, or rolled, one by one. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,9 +28,9 @@ static const char *const services[] = {"access", "conversation", "search", "audi
 enum { N_SERVICES = ARRAY_SIZE(services) };
 
 static struct nats_server nodes[NODES];
-static int monitors[NODES]; /* ports on which they tell of themselves */
+static int monitors[NODES]; /* their monitoring ports */
 
-/* The users of the stack's bus, with what each of them may: from malloc. */
+/* The users of the stack's bus with their permissions; free() the text. */
 static char *users_of_stack(void)
 {
     enum { TEXT_MAX = 1 << 20 };
@@ -66,7 +66,7 @@ static void start_cluster(void)
         nats_server_start(&nodes[i]);
 }
 
-/* As the user that the service is in the stack. Who connects tries the servers in any order. */
+/* All servers, with the service's user in the stack. Clients try the servers in random order. */
 static const char *url_of_cluster(const char *service)
 {
     const char *url = format("%s", stack_setting_of(format("%s-0", service), "NATS_URL"));
@@ -90,7 +90,7 @@ static bool serves(void *closure)
                ->status == 200;
 }
 
-/* A number that a server tells of itself; -1: it does not answer. */
+/* A number from a server's /varz; -1: it does not answer. */
 static long long told_by(int node, const char *member)
 {
     const struct client_response *response =
@@ -108,13 +108,13 @@ static bool has_its_routes(void *closure)
     return told_by(*(int *)closure, "routes") == NODES - 1;
 }
 
-/* It ends when it has closed the last of them. */
+/* Also true without an answer: the server ends when it has closed its last client. */
 static bool has_no_clients(void *closure)
 {
     return told_by(*(int *)closure, "connections") <= 0;
 }
 
-/* Gateway and services on the cluster, the gateway first. */
+/* A gateway and services on the cluster. */
 struct deployment {
     struct replica gateway, services[N_SERVICES];
     struct org org;
@@ -146,7 +146,7 @@ static void undeploy(struct deployment *deployment)
         nats_server_stop(&nodes[i]);
 }
 
-/* What was on its way, and a stall or two of a busy machine; an outage would cost all. */
+/* Allows for requests in flight and a stall or two of a busy machine; an outage would fail all. */
 static void expect_healing(const struct load *load, const int64_t killed_us[NODES + 1])
 {
     for (int i = 0; i < NODES; i++) {
@@ -181,7 +181,7 @@ Test(cluster, lives_on_when_one_of_three_servers_dies)
     undeploy(&deployment);
 }
 
-/* As on Kubernetes: it tells its clients that it will end, and they have time to leave. */
+/* As on Kubernetes: the server announces its end (lame duck mode), so clients have time to leave. */
 static void roll(int node)
 {
     cr_assert(stack_wait(has_its_routes, &node, WITHIN_MS));
@@ -193,7 +193,7 @@ static void roll(int node)
         cr_assert(stack_wait(has_its_routes, &i, WITHIN_MS));
 }
 
-/* A reply over another connection than its question's is denied. */
+/* A reply over another connection than its request's would be denied. */
 static void expect_no_denials(const struct deployment *deployment)
 {
     static const char *const denied = "conversations_bus_permission_violations_total";

@@ -1,5 +1,5 @@
-/* What is answered while the database is away, and while the audit log alone cannot be written.
- * TEST_LONG=1: it is away for longer than known keys are remembered. */
+/* What is answered while the database is down, and while only the audit log cannot be written.
+ * TEST_LONG=1: the database is down for longer than gateways remember known keys. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,17 +14,17 @@
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
-/* The supervisor's lock holds its pid. While it stands still, what has died stays dead. */
+/* The supervisor's lock file holds its pid. A stopped supervisor restarts nothing. */
 #define SUPERVISOR "../lock"
 
 enum {
-    REMEMBERED_S = 60, /* how long a known key is known without the database */
+    REMEMBERED_S = 60, /* how long gateways remember a known key without the database */
     SLACK_S = 3,
     OUTAGE_S = 2,
     LONG_OUTAGE_S = REMEMBERED_S + 2 * SLACK_S,
-    ENDS_S = 4, /* of a key that ends in an outage */
+    ENDS_S = 4, /* the lifetime of a key that ends during the outage */
     ROUNDS = 10,
-    REFUSED_WITHIN_US = 1500000, /* and not at the deadline of a command */
+    REFUSED_WITHIN_US = 1500000, /* well before a command's deadline */
     TIMEOUT_MS = 30000,
 };
 
@@ -65,8 +65,8 @@ static bool is_denied(void *closure)
     return api_get(closure, "/ping")->status == 403;
 }
 
-/* A gateway that was told of a change relies on nothing it knew before. Returns when it has heard
-   of every change so far, and knows these keys again. */
+/* After the notice of a change, a gateway relies on no key that it knew before. Returns when the
+   gateway has received all notices so far and has looked up these keys again. */
 static void let_notices_arrive(const struct org *org, const char *const *keys, size_t n)
 {
     static const char *const values[] = {"true", "false"};
@@ -87,7 +87,7 @@ static void take_away(const struct org *org)
 
 static int refused, refused_late;
 
-/* The limits' headers are on every answer to a key that is recognised, and on no other. */
+/* Every answer to a recognised key has the headers of the rate limit, and no other answer has. */
 static void expect_unavailable(const struct client_response *response, bool recognised)
 {
     expect_error(response, 503, "service_unavailable", "*");
@@ -109,13 +109,13 @@ static void expect_outage(const struct org *org, const char *id, int number)
                                   number),
                        true);
     expect_unavailable(api_get(org->read_key, "/audit"), true);
-    /* What would have been denied cannot be recorded either. */
+    /* A denial cannot be recorded either. */
     expect_unavailable(api_create(org->read_key, "{}"), true);
     expect_unavailable(api_get(org->read_key, "/nothing"), true);
-    /* Nobody can tell whose this is: it may have been made a moment ago. */
+    /* An unknown key may be valid: made a moment ago. */
     token_make(TOKEN_LIVE, unknown);
     expect_unavailable(api_get(unknown, "/ping"), false);
-    /* What needs no look-up is refused as ever. */
+    /* Keys that need no lookup are refused as usual. */
     expect_error(api_get("svc_live_malformed", "/ping"), 401, "unauthorized", "*");
     expect_error(api_get("svc_test_x", "/ping"), 403, "legacy_key_not_accepted", "*");
 }
@@ -125,7 +125,7 @@ static int outage_s(void)
     return long_form_or(LONG_OUTAGE_S, OUTAGE_S);
 }
 
-/* As much of it as known keys are known for. */
+/* The part of the outage in which known keys are remembered. */
 static int64_t remembered_us(void)
 {
     const int max_s = REMEMBERED_S - SLACK_S;
@@ -133,8 +133,8 @@ static int64_t remembered_us(void)
     return (outage_s() < max_s ? outage_s() : max_s) * 1000000LL;
 }
 
-/* A key that will have ended before the outage has; *ends_s is when. Returns when the gateway knows
-   this key and the other two: a busy machine may need more than one attempt at that. */
+/* A key that ends before the outage does; *ends_s is when. Returns when the gateway knows this key
+   and the other two, which may take a busy machine more than one attempt. */
 static char *key_that_ends(const struct org *org, int64_t *ends_s)
 {
     for (int tries = 0; tries < 10; tries++) {
@@ -193,7 +193,7 @@ Test(database, that_is_away_is_told_with_503_and_known_keys_stay_known, .fini = 
     cr_assert(stack_wait(is_served, org.full_key, TIMEOUT_MS));
     token_make(TOKEN_LIVE, unknown);
     cr_assert(stack_wait(is_refused, unknown, TIMEOUT_MS));
-    /* Each service finds its database by itself. */
+    /* Each service reconnects to the database on its own. */
     cr_assert(stack_wait(is_read, &(struct kept){&org, id}, TIMEOUT_MS));
     cr_assert_null(at(read_conversation(&org, id), "custom_attributes.lost"));
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
@@ -243,8 +243,7 @@ Test(database, is_needed_by_access_only_for_keys_that_are_not_known, .fini = res
 
 /* -- without the audit log -------------------------------------------------------------------- */
 
-/* Who writes meanwhile may hold a partition and wait for another. That is a deadlock and no matter:
-   it is tried again. */
+/* A concurrent writer may hold one partition and wait for another: retries after a deadlock. */
 static void change_audit_log(const char *statement)
 {
     const char *state;
@@ -283,7 +282,7 @@ static bool is_owned_up_to(void *response)
     return found;
 }
 
-/* It is in the log with its request id, and nowhere else. */
+/* The gateway's log has the response with its request id; nothing else records it. */
 static void expect_owned_up_to(struct client_response *response)
 {
     cr_assert(stack_wait(is_owned_up_to, response, 30000), "%s: %s is not in the log",

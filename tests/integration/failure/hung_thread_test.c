@@ -18,7 +18,7 @@ TestSuite(hung_thread, .init = stack_have_alone);
 enum { WITHIN_MS = 60000 };
 
 static const struct {
-    const char *program, *thread; /* whose name begins so */
+    const char *program, *thread; /* a prefix of the thread's name */
 } cases[] = {{"gateway", "loop"},  {"dashboard", "loop"},    {"access", "access-test"},
              {"audit", "sealer"},  {"webhook", "sender"},    {"conversation", "inbox-test"},
              {"webhook", "queue"}, {"search", "search-test"}};

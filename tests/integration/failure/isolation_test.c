@@ -153,14 +153,14 @@ static bool none_is_open(void *closure)
     return sql_integer(OPEN_TRANSACTIONS, NULL) == 0;
 }
 
-/* Under load it is in a transaction often enough. */
+/* Halts the process until it happens to be in a transaction; under load that is soon. */
 static int64_t stop_in_a_transaction(void)
 {
     for (int tries = 0; tries < 1000; tries++) {
         const int64_t stopped_us = clock_mono_us();
 
         stack_halt("conversation-0");
-        /* What it had sent and is being done may still end. */
+        /* Statements that it has sent may still finish. */
         stack_let_run(20);
         if (sql_integer(OPEN_TRANSACTIONS, NULL) > 0)
             return stopped_us;
@@ -171,7 +171,7 @@ static int64_t stop_in_a_transaction(void)
     return 0;
 }
 
-/* There is no other of its service: those of the others end its session. */
+/* Its service has no other replica: the other services end its session in the database. */
 Test(isolation, a_replica_that_hangs_holds_its_locks_for_ten_seconds_at_most)
 {
     struct replica gateway;
@@ -204,7 +204,8 @@ Test(isolation, a_replica_that_hangs_holds_its_locks_for_ten_seconds_at_most)
 
 /* -- a connection that is shut ------------------------------------------------------------------ */
 
-/* It makes room for another, and asks at that very moment for what takes long. */
+/* The full gateway closes an idle connection for a new one, just as the idle one sends a request
+   that takes long. */
 Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_answer)
 {
     enum { MAX = 4, IDLE_MS = 1000, BEFORE_MS = 5000 };
@@ -227,9 +228,9 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
         cr_assert_eq(response.status, 200);
     }
     stack_halt("conversation-0");
-    stack_let_run(2 * IDLE_MS); /* until any of them could be shut */
+    stack_let_run(2 * IDLE_MS); /* until each is idle for long enough to be shut */
     cr_assert_eq(kill(gateway.pid, SIGSTOP), 0);
-    stack_let_run(200); /* all of its threads stand */
+    stack_let_run(200); /* until all its threads have stopped */
     cr_assert(http_connection_open(&late, gateway.port));
     cr_assert(http_connection_send(&late, UNKNOWN, strlen(UNKNOWN)));
     cr_assert(http_connection_send(&clients[0], request, strlen(request)));
@@ -237,7 +238,7 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
     cr_expect(http_connection_receive(&late, &response, BEFORE_MS),
               "not let in before the other has its answer");
     cr_expect_eq(response.status, 401);
-    /* The second one, unless it was seen to ask before it was shut. */
+    /* Two if the gateway shut the first before it saw its request, otherwise one. */
     cr_expect_leq(replica_metric(&gateway, "conversations_gateway_connections_shed_total"), 2);
     stack_signal("conversation-0", SIGCONT);
     for (int i = 0; i < MAX; i++)
@@ -246,7 +247,7 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
     replica_stop(&gateway);
 }
 
-/* -- a database that says nothing ------------------------------------------------------------- */
+/* -- a database that does not answer ---------------------------------------------------------- */
 
 static void signal_processes_of(pid_t parent, int signal)
 {
@@ -262,7 +263,7 @@ static void signal_processes_of(pid_t parent, int signal)
 
 enum { TIMEOUT_MS = 1000, LATE_MS = 1000 };
 
-/* 503 nearly always: a service that is short of a processor may be late with it. */
+/* Nearly always 503; 500 if the service gets too little processor time to send that in time. */
 static void expect_in_time(const struct client_response *response)
 {
     fprintf(stderr, "%s: %d after %ld ms\n", response->about, response->status,
@@ -317,7 +318,7 @@ Test(isolation, a_silent_database_lets_nobody_wait_for_longer_than_he_was_told)
     };
     struct client_request ping = requests[4];
 
-    cr_assert_eq(http_send(&ping)->status, 200); /* its key is known from now on */
+    cr_assert_eq(http_send(&ping)->status, 200); /* the gateway knows its key from now on */
     signal_processes_of(postgres, SIGSTOP);
     for (int round = 0; round < 3; round++) {
         api_send_together(requests, KINDS, responses);

@@ -30,14 +30,14 @@ TestSuite(outage, .init = stack_have_alone, .fini = restore);
 enum {
     RATE = 200,
     SOME = 60,                /* requests of the load */
-    MANY = 150,               /* likewise */
-    HEALS_US = 200 * 1000,    /* when a part is back */
-    REFUSED_AT_ONCE_MIN = 95, /* likewise */
-    /* A gateway of a test's own, so that what it gives up is not waited for. */
+    MANY = 150,               /* requests of the load */
+    HEALS_US = 200 * 1000,    /* from when a part is back to the last failure */
+    REFUSED_AT_ONCE_MIN = 95, /* percent */
+    /* Of a test's own gateway: short, so that the test does not wait long for lost commands. */
     DEADLINE_MS = 1000,
     RESTARTS = 3,
-    SAT_OUT_US = 1000 * 1000, /* by services: as long as LEAVE_US */
-    MOMENTS = 30,             /* the machine may make some of them longer */
+    SAT_OUT_US = 1000 * 1000, /* how long services wait for a lost database: LEAVE_US */
+    MOMENTS = 30,             /* attempts; on a busy machine, some stalls last too long */
     WAITS_MS = 30000,
 };
 
@@ -75,14 +75,14 @@ static void expect_healed(const struct load *load, int64_t back_us)
     cr_assert_leq(load_last_failure_us(load), back_us + limit_scaled(HEALS_US));
 }
 
-/* The load is above the limit of an organization that has none of its own. */
+/* Its limit is raised, since the load exceeds the default. */
 static void org_without_limit(struct org *org)
 {
     org_new(org);
     json_decref(convctl("org", "set", org->id, "--rate-limit", "100000", NULL));
 }
 
-/* Kills a process under load and holds the stack to its promise. */
+/* Kills a process under load, and checks that the stack heals and loses nothing. */
 static void kill_under_load(const char *name, const char *base)
 {
     struct org org;
@@ -114,8 +114,8 @@ static void kill_behind_a_gateway(const char *name)
     replica_stop(&gateway);
 }
 
-/* Services that have nothing to do meet a link that is gone. They sit out a second: what is refused
-   later, where the machine took that long to restart the database, is not judged. */
+/* Idle services find their link to the database gone, and wait up to a second for a new one. A
+   refusal after that is not judged: the machine took longer to restart the database. */
 Test(outage, a_restart_of_the_database_refuses_no_command_of_an_idle_stack)
 {
     struct org org;
@@ -182,8 +182,8 @@ static bool feels_silence(void *gateway)
     return replica_ask(gateway, "/readyz")->status == 503;
 }
 
-/* Requests beside the load, whose threads wait for what was under way when the broker stopped: as
-   many as that, and for longer than anything may be under way. None waits for its deadline. */
+/* Sends requests beside the load, whose own threads wait for those that were in flight when the
+   broker stopped: at least n requests, over twice the deadline. They are refused at once. */
 static void expect_refusals(const struct replica *gateway, const struct org *org, int n)
 {
     const int64_t until_us = clock_mono_us() + 2 * DEADLINE_MS * 1000;
@@ -239,7 +239,7 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
     replica_stop(&gateway);
 }
 
-/* Whether the broker was held up so that a request was held, and so briefly that it succeeded. */
+/* Halts the broker for a moment. True if the gateway held a request meanwhile and it succeeded. */
 static bool outlast_a_moment(const struct replica *gateway, const struct org *org)
 {
     static const char *const held = "conversations_gateway_calls_held_total";
@@ -298,7 +298,7 @@ Test(outage, a_service_that_hangs_is_answered_500_and_its_late_work_is_dropped)
         .path = "/conversations",
         .key = org.full_key,
         .body = "{\"external_id\":\"f\",\"from\":{\"external_id\":\"c\"}}"});
-    expect_status(api_get(org.read_key, "/ping"), 200); /* whoever is not asked goes on */
+    expect_status(api_get(org.read_key, "/ping"), 200); /* other services go on */
     stack_signal("conversation-0", SIGCONT);
     expect_error(response, 500, "server_error", "*");
     expect_recorded(&org, response, "conversation.create");

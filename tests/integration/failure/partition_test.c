@@ -1,4 +1,4 @@
-/* A replica that alone is cut off from the database leaves the requests to the others. */
+/* A replica that is cut off from the database leaves the requests to the others. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,14 +17,14 @@ enum {
     SOME = 50, /* requests of the load */
     WITHIN_MS = 30000,
     COMMANDS = 10, /* to access, which no request of the load needs */
-    /* Of a hundred requests between the cut and the moment at which nothing failed any more: those
-       who are cut off get half of them until they have left. */
+    /* Percent of the requests from the cut until all replicas that are cut off have left: until
+       then, they get half of the requests. */
     FAIL_MAX = 50,
 };
 
 static const char *const cut_off[] = {"conversation", "search", "audit", "access"};
 
-enum { ALL = 4, BUSY = 3 /* the first of them: under load each is asked many times a second */ };
+enum { ALL = 4, BUSY = 3 /* the first three: under load, each gets many commands a second */ };
 
 struct partition {
     struct tcp_proxy proxy;
@@ -74,7 +74,7 @@ static bool are_unready(void *closure)
     return true;
 }
 
-/* How many commands it has answered so far, however they ended. */
+/* How many commands the replica has answered so far, with any outcome. */
 static long long answered(const struct replica *replica)
 {
     long long sum = 0;
@@ -109,7 +109,7 @@ static bool have_all_answered(void *closure)
     return true;
 }
 
-/* Requests and commands go on, and none of them gets any. */
+/* Requests and commands succeed, and none goes to a replica that is cut off. */
 static bool have_all_left(void *closure)
 {
     struct snapshot *snapshot = closure;
@@ -126,8 +126,8 @@ static bool have_all_left(void *closure)
     return true;
 }
 
-/* Cuts them off under load, holds the others to it that nothing fails once they have left, and
-   mends the link: then they do their part again. */
+/* Cuts replicas off under load, checks that nothing fails once they have left, and mends the link:
+   then they take commands again. */
 static void split_under_load(size_t n, void (*cut_off_by)(struct tcp_proxy *),
                              void (*mend_by)(struct tcp_proxy *))
 {

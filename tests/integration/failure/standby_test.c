@@ -1,5 +1,5 @@
-/* Services on a standby of PostgreSQL, a copy of the stack's database that takes no writes: searches work
-   there, and who writes waits until it is promoted. */
+/* Services on a standby of PostgreSQL, a copy of the stack's database that takes no writes:
+   searches work there, and services that write wait until it is promoted. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum { WITHIN_MS = 30000 };
 #define SEARCH                                                                                     \
     "{\"query\":{\"field\":\"contact.external_id\",\"operator\":\"=\",\"value\":\"ada\"}}"
 
-/* Where the standby is the first host, and the stack's own server, which takes writes, the second. */
+/* A URL with two hosts: first the standby, then the stack's own server, which takes writes. */
 static const char *url_of_both(const struct second_deployment *deployment, const char *rest)
 {
     const char *primary = strchr(stack_setting("DATABASE_URL"), '@') + 1;
@@ -26,7 +26,7 @@ static const char *url_of_both(const struct second_deployment *deployment, const
                   rest);
 }
 
-/* Where its links are. */
+/* How many links the search replica has to that server. */
 static long long links_to(const char *url)
 {
     return postgres_integer(url, "SELECT count(*) FROM pg_stat_activity"

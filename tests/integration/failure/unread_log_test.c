@@ -1,4 +1,4 @@
-/* The log of a gateway is not read: that costs lines, which are counted, and no request. */
+/* Nobody reads a gateway's log: the gateway drops lines and counts them, but fails no request. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@ enum { REQUESTS = 10000, TOGETHER = 20 };
 
 static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/* Without a key: each is refused, and a line says so. */
+/* Sends requests without a key: each is refused and logged. */
 static int send_together(struct http_connection *client, char *bytes)
 {
     struct connection_response response;
@@ -39,14 +39,14 @@ static int send_all(const struct replica *gateway)
     for (int i = 0; i < TOGETHER; i++)
         strcat(bytes, request);
     cr_assert(http_connection_open(&client, gateway->port));
-    client.is_private = true; /* there are many */
+    client.is_private = true; /* too many for the journal */
     while (n < REQUESTS)
         n += send_together(&client, bytes);
     http_connection_close(&client);
     return n;
 }
 
-/* Reads on until the log says how many lines were lost; how many it has about refusals. */
+/* Reads the log up to the line that counts lost lines; returns how many refusals it has. */
 static int read_refusals(int fd, long long *lost)
 {
     static const char word[] = "\"lines\":";
@@ -81,7 +81,7 @@ Test(unread_log, costs_lines_and_no_request)
     cr_expect_eq(replica_ask(&gateway, "/readyz")->status, 200);
     told = read_refusals(ends[0], &lost);
     cr_expect_eq(lost, dropped);
-    /* Of what else it had to say, some lines may have been lost. */
+    /* The lost lines may include others than refusals. */
     cr_expect_leq(told, REQUESTS);
     cr_expect_geq(told + lost, REQUESTS, "%d told and %lld lost", told, lost);
     replica_stop(&gateway);

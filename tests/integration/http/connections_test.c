@@ -1,5 +1,5 @@
-/* Connections of a gateway are there for everybody: no address or network has more than its part of
-   them, and one that is idle makes room when there are no more. */
+/* A gateway's limit on connections: no address or network gets more than its part of it, and at the
+   limit an idle connection is shut for a new one. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ static int connect_from(int network, int host, int port)
     return fd;
 }
 
-/* Asks for something that costs nothing: whether an answer comes. */
+/* Whether a ping without a key is answered. */
 static bool is_answered(int fd)
 {
     static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n\r\n";
@@ -71,7 +71,7 @@ Test(connections, of_one_address_are_a_sixteenth)
     close(fds[0]);
     for (fd = connect_from(0, 2, gateway.port); !is_answered(fd);
          fd = connect_from(0, 2, gateway.port))
-        close(fd); /* the gateway has not seen the end of the other yet */
+        close(fd); /* the gateway has not seen the other one close yet */
     close(fd);
     replica_stop(&gateway);
 }
@@ -110,7 +110,7 @@ Test(connections, of_the_network_with_most_make_room_first)
         cr_assert(is_answered(fds[i]));
     }
     for (last_us = clock_mono_us(); clock_mono_us() - last_us <= IDLE_US;)
-        poll(NULL, 0, 10); /* until any of them could be shut */
+        poll(NULL, 0, 10); /* until each is idle for long enough to be shut */
     cr_assert(is_answered(connect_from(2, 1, gateway.port)));
     cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld",
                  replica_metric(&gateway, METRIC "shed_total"));

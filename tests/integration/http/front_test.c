@@ -1,4 +1,5 @@
-/* Whom haproxy as it stands before the gateways under Docker Compose lets in: deploy/compose/front.cfg. */
+/* haproxy in front of the gateways under Docker Compose (deploy/compose/front.cfg): whom it admits,
+   and what it compresses. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -18,7 +19,7 @@ TestSuite(front, .init = stack_share);
 
 enum { WAITS_MS = 30000, OF_SOURCE = 5, OF_NETWORK = 20, LINKS_MAX = 64 };
 
-/* What stands there for a deployment, and what stands for it here. */
+/* Bounds in the file, and what the test puts in their place. */
 static const struct change {
     const char *from, *to;
 } bounds[] = {{"sc0_conn_cur(sources) gt 500", "sc0_conn_cur(sources) gt 5"},
@@ -26,7 +27,7 @@ static const struct change {
               {"timeout http-request 10s", "timeout http-request 120s"}};
 
 static int port;
-static const char *gateway; /* HOST:PORT; NULL: as it stands there, which leads nowhere here */
+static const char *gateway; /* HOST:PORT; NULL: the file's own, which leads nowhere here */
 
 static const char *changed(const char *line)
 {

@@ -8,9 +8,9 @@
 
 TestSuite(gateway_tls, .init = stack_share);
 
-/* What a client is ready for. */
+/* What a client offers. */
 struct tls_offer {
-    int version;           /* this one alone */
+    int version;           /* the only one */
     const char *protocols; /* ALPN: each with its length in front, NULL = none */
 };
 
@@ -36,7 +36,7 @@ static bool call(const struct tls_offer *offer, struct tls_connection *connectio
         SSL_CTX_load_verify_locations(connection->context, stack_setting("GATEWAY_TLS_CERT"), NULL),
         1);
     SSL_CTX_set_verify(connection->context, SSL_VERIFY_PEER, NULL);
-    /* So that it is not the client's library that refuses the old ones. */
+    /* Keeps the client's own library from refusing old versions. */
     cr_assert_eq(SSL_CTX_set_cipher_list(connection->context, "ALL:@SECLEVEL=0"), 1);
     cr_assert_eq(SSL_CTX_set_min_proto_version(connection->context, offer->version), 1);
     cr_assert_eq(SSL_CTX_set_max_proto_version(connection->context, offer->version), 1);

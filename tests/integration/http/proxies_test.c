@@ -1,9 +1,9 @@
 /*
- * Who a client is and how it came, through proxies that are trusted and through others: tables of
- * what is sent and what it must come to.
+ * Which address and scheme a client has behind trusted and other proxies: tables of headers and the
+ * expected status.
  *
  * The gateway of these tests trusts 127.0.0.2, 10.0.0.0/8 and 2001:db8:1::/48. Requests come from
- * 127.0.0.2 unless they say otherwise; the organization lets in 192.0.2.7 and 2001:db8::7.
+ * 127.0.0.2 unless a row has another address; the organization allows 192.0.2.7 and 2001:db8::7.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ Test(proxies, a_client_is_the_first_address_from_the_right_that_is_not_trusted,
      .init = open_allowlist, .fini = close_gateway)
 {
     static const struct sent table[] = {
-        /* who is not trusted says nothing, whatever it says */
+        /* headers from an address that is not trusted are ignored */
         {STRANGER, {XFF "192.0.2.7"}, OUT},
         {STRANGER, {XFF "192.0.2.7", XFF "192.0.2.7"}, OUT},
         {STRANGER, {XFF "192.0.2.7, 127.0.0.2"}, OUT},
@@ -107,7 +107,7 @@ Test(proxies, a_client_is_the_first_address_from_the_right_that_is_not_trusted,
         {NULL, {"x-forwarded-for:192.0.2.7"}, IN},
         {NULL, {"X-FORWARDED-FOR:   192.0.2.7   "}, IN},
         {NULL, {XFF "\t192.0.2.7\t"}, IN},
-        /* several hops: what a client made up stands to the left of what its proxy saw */
+        /* several hops: what a client made up is to the left of what its proxy added */
         {NULL, {XFF "198.51.100.1, 192.0.2.7"}, IN},
         {NULL, {XFF "192.0.2.7, 198.51.100.1"}, OUT},
         {NULL, {XFF "192.0.2.7, 192.0.2.7, 198.51.100.1"}, OUT},
@@ -146,7 +146,7 @@ Test(proxies, a_hop_that_is_no_address_ends_the_walk, .init = open_allowlist, .f
         {NULL, {XFF ","}, OUT},
         {NULL, {"X-Forwarded-For;"}, OUT},
         {NULL, {XFF "192.0.2.7", "X-Forwarded-For;"}, OUT},
-        /* networks, zones, and spellings that can be read in two ways */
+        /* networks, zones, and ambiguous spellings */
         {NULL, {XFF "192.0.2.7/32"}, OUT},
         {NULL, {XFF "2001:db8::7%eth0"}, OUT},
         {NULL, {XFF "[2001:db8::7%25eth0]"}, OUT},
@@ -218,7 +218,7 @@ Test(proxies, only_the_header_itself_counts, .init = open_allowlist, .fini = clo
     EXPECT_ALL(table, "ip_not_allowed");
 }
 
-/* The header with `n` hops before the last part. */
+/* The header with `n` hops after the first. */
 static const char *long_header(const char *first, const char *hop, int n)
 {
     char text[CAPACITY];

@@ -1,5 +1,5 @@
-/* What becomes of a connection: requests that hide in others or come at once, in pieces or too
-   large, and clients that leave early. */
+/* Connections with requests that are hidden in others, sent at once, in pieces or too large, and
+   with clients that leave early. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum { TIMEOUT_MS = 30000 };
 
 static struct connection_response response;
 
-/* A request with a key, whatever follows the headers included. */
+/* A request with a key; `rest` has more headers, the blank line and the body. */
 static char *request(const struct org *org, const char *line, const char *rest)
 {
     return format("%s\r\nHost: x\r\nAuthorization: Bearer %s\r\n%s", line, org->full_key, rest);
@@ -122,7 +122,7 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
     end_with_created(&connection);
 }
 
-/* RFC 9110, 10.1.1: it would take that for the answer. */
+/* RFC 9110, 10.1.1: an HTTP/1.0 client would take a 100 for the response. */
 Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
 {
     struct org org;

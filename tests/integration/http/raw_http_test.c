@@ -1,5 +1,5 @@
-/* Requests that no HTTP library would send, byte by byte: each gets the right answer in the
-   envelope, leaves the connection in the right state and the gateway alive. */
+/* Requests that no HTTP library would send, byte by byte: each gets the right answer in its
+   envelope, keeps or ends the connection as it should, and leaves the gateway alive. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct row {
     enum ending ending;
 };
 
-/* @ stands for the line with a full key; embedded NULs are fine. */
+/* @ stands for the Authorization line with a full key; NUL bytes are allowed. */
 #define BYTES(text) (text), sizeof(text) - 1
 #define HOST        "Host: api.example\r\n"
 #define PING        "GET /api/v1/ping HTTP/1.1\r\n"
@@ -88,7 +88,7 @@ static const struct row framing[] = {
     {"a control character in a value", BYTES(PING HOST "@X-A: a\x01z\r\n\r\n"), 400, INVALID,
      CLOSES},
     {"a carriage return in a value", BYTES(PING HOST "@X-A: a\rb\r\n\r\n"), 400, INVALID, CLOSES},
-    /* The length of the body: what lets requests be smuggled. */
+    /* The length of the body, by which requests could be smuggled. */
     {"Content-Length beside Transfer-Encoding",
      BYTES(CREATE JSON "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400,
      INVALID, CLOSES},
@@ -156,7 +156,7 @@ static const struct row framing[] = {
 #define POSTED(length, body) BYTES(CREATE JSON "Content-Length: " #length "\r\n\r\n" body)
 
 static const struct row contents[] = {
-    /* Sound framing: the connection goes on. */
+    /* Sound framing: the connection stays open. */
     {"a blank line before the request", BYTES("\r\n" PING HOST "@\r\n"), 200, NULL, STAYS},
     {"names in any case", BYTES(PING "hOST: x\r\n@\r\n"), 200, NULL, STAYS},
     {"a length with many zeros in front", POSTED(0000000000000000000000002, "[]"), 400, INVALID,
@@ -233,7 +233,7 @@ static char *bytes_of(const struct row *row, const struct org *org, size_t *n)
     cr_assert_not_null(bytes);
     *n = 0;
     for (size_t i = 0; i < row->n; i++) {
-        /* Only at the start of a line: a host may hold the sign too. */
+        /* Only at the start of a line, since a host may contain @ as well. */
         if (row->p[i] == '@' && (row->p[i - 1] == '\n' || row->p[i - 1] == '@')) {
             memcpy(bytes + *n, line, (size_t)line_n);
             *n += (size_t)line_n;
@@ -270,7 +270,7 @@ static void expect_envelope(const struct row *row, const struct connection_respo
     json_decref(json);
 }
 
-/* The next request on the connection has its own answer. */
+/* The next request on the connection gets its own answer. */
 static void expect_goes_on(const struct row *row, struct http_connection *connection,
                            const struct org *org)
 {

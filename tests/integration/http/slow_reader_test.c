@@ -1,4 +1,4 @@
-/* Clients that ask for much and take nothing. */
+/* Clients that request large pages and do not read them. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 
 TestSuite(slow_reader, .init = stack_share);
 
-/* A page is 4 MB: together they are more than a loop holds for its clients. */
+/* A page is 4 MB: together, the pages exceed the send budget of an event loop. */
 enum {
     PAGES = 24,
     PAGE_MIN = 4 * 1000 * 1000,
@@ -23,7 +23,7 @@ enum {
     TRIES = 20,
 };
 
-/* Asks, and returns when the answer has begun, with what it begins with. */
+/* Sends a search, and returns when the response has begun, with its first bytes. */
 static void ask_once(struct http_connection *reader, const struct replica *gateway,
                      const struct org *org, char begins[STATUS_LINE])
 {
@@ -38,8 +38,8 @@ static void ask_once(struct http_connection *reader, const struct replica *gatew
     cr_assert_eq(recv(reader->fd, begins, STATUS_LINE, MSG_PEEK | MSG_WAITALL), STATUS_LINE);
 }
 
-/* As clients should, asks again where nothing was done: on a busy machine a search may be turned
-   away, and then there is no page that somebody does not take. */
+/* Repeats a search that is refused, as clients should: a busy machine may refuse some, and then
+   there is no page to leave unread. */
 static void ask(struct http_connection *reader, const struct replica *gateway,
                 const struct org *org)
 {

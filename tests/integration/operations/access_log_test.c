@@ -1,4 +1,4 @@
-/* ACCESS_LOG: a line for each answer, and none of what debug has besides. */
+/* ACCESS_LOG: one line for each answer, and no lines of level debug. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,8 +12,8 @@
 
 TestSuite(access_log, .init = stack_share);
 
-/* Sends to a gateway with that setting: without a key, for what is not there, and once more. Returns its
-   log, which ends with the gateway. */
+/* Sends three requests to a gateway with that setting: without a key, for an unknown path, and a
+   ping, whose id is `answered`. Returns the gateway's log, which ends with the gateway. */
 static FILE *log_of(const char *setting, const struct org *org, char answered[UUID_TEXT + 1])
 {
     struct replica gateway;
@@ -34,7 +34,7 @@ static FILE *log_of(const char *setting, const struct org *org, char answered[UU
     return fdopen(ends[0], "r");
 }
 
-/* How many answers it tells of; `line` is the last of these. */
+/* How many answers the log has; `line` is the last of them. */
 static int read_answers(FILE *log, char line[4200])
 {
     char next[4200];

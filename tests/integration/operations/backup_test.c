@@ -1,6 +1,6 @@
 /*
- * A backup as docs/operations.md describes it, restored on another server, and one by tools/backup in
- * another RUN_DIR: the services run on it, and the audit log is whole.
+ * A backup as docs/operations.md describes it, restored on another server, and one by tools/backup,
+ * restored in another RUN_DIR: the services run on it, and the audit log verifies.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static void run(const char *command)
 static const char *const services[] = {"audit", "access", "conversation", "gateway"};
 enum { N_SERVICES = ARRAY_SIZE(services), GATEWAY = N_SERVICES - 1 };
 
-/* Fails when the audit log is not whole. */
+/* How many entries are not sealed. Fails if the audit log does not verify. */
 static long long count_unsealed(const struct second_deployment *deployment, const struct org *org)
 {
     json_t *result =
@@ -44,8 +44,8 @@ static bool has_sealed_all(void *closure)
     return count_unsealed(of[0], of[1]) == 0;
 }
 
-/* What belongs to the database and not to anything in it, a line each: a restore that makes the
-   database by other means forgets who may connect, and how roles' statements are planned. */
+/* Properties of the database itself, one a line: a restore that does not make the database from the
+   backup loses who may connect, and how roles' statements are planned. */
 static const char properties_query[] =
     "SELECT string_agg(line, E'\\n' ORDER BY line)"
     "  FROM pg_database AS it,"
@@ -97,7 +97,7 @@ Test(backup, brings_everything_back_on_another_server)
     cr_assert_eq(after->status, 200);
     cr_assert_str_eq(after->body, before->body);
     (void)count_unsealed(&deployment, &org);
-    /* What comes now is sealed behind what was there. */
+    /* New entries are sealed after the restored ones. */
     expect_status(
         http_send(&(struct client_request){
             .method = "GET", .base = replicas[GATEWAY].base, .path = "/ping", .key = org.full_key}),
@@ -109,7 +109,7 @@ Test(backup, brings_everything_back_on_another_server)
     second_deployment_close(&deployment);
 }
 
-/* A command that fails; `says` is in what it says. */
+/* Expects the command to fail, with `says` on its standard error. */
 static void refused(const char *command, const char *says)
 {
     run(format("if out=$(%s 2>&1 >/dev/null); then exit 1; fi; case $out in *'%s'*) ;; *)"
@@ -119,7 +119,7 @@ static void refused(const char *command, const char *says)
 
 /* -- the tools ------------------------------------------------------------------------------- */
 
-/* From here on this process's stack is another one, on ports of ours that nobody uses. */
+/* From here on, this process uses another stack, on unused ports of this test run. */
 static void move_to(const char *folder)
 {
     const int port = stack_gateway_port() + 6;
@@ -157,7 +157,7 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
 
     taken = stack_gateway_port();
     move_to(restored);
-    /* Nobody is served meanwhile: a port that another program has does no harm. */
+    /* A restore serves no requests, so a port that is taken does no harm. */
     run(format("GATEWAY_PORT=%d tools/restore '%s' && deploy/local/stack up >/dev/null", taken,
                backup));
     after = http_send(&(struct client_request){
@@ -227,7 +227,7 @@ Test(backup, is_of_this_deployment_whatever_the_environment_says)
 {
     const char *backup = format("%s-plain", stack_setting("RUN_DIR"));
 
-    /* libpq takes these before the host, port and database that it was given. */
+    /* libpq prefers these to the host, port and database that it was given. */
     run(format("printf '[elsewhere]\\nhost=127.0.0.1\\nport=1\\n' >'%s.service'", backup));
     run(format("PGHOSTADDR=127.0.0.2 PGSERVICE=elsewhere PGSERVICEFILE='%s.service'"
                " PGOPTIONS=-cnone=1 tools/backup '%s'",

@@ -1,4 +1,4 @@
-/* NATS's own service discovery, asked as stock tools do. */
+/* NATS's own service discovery, queried as standard tools do. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,8 +11,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/never_free.h"
 
-/* Alone: what this asks is no command, and those who listen to all of the bus know none but these.
- */
+/* Alone: tests that listen to the whole bus expect commands only, and these queries are none. */
 TestSuite(discovery, .init = stack_have_alone);
 
 enum { TIMEOUT_US = 10 * 1000 * 1000, TURN_MS = 20 };
@@ -31,7 +30,7 @@ static void open_bus(void)
         bus_wait(bus, TURN_MS);
 }
 
-/* As many answers as there must be. */
+/* Waits for n answers. */
 static json_t *ask(const char *subject, size_t n)
 {
     json_t *responses = never_free(json_array());
@@ -77,7 +76,7 @@ static const json_t *of_name(const json_t *responses, const char *name)
     return found;
 }
 
-/* NULL: it has none of that subject. */
+/* NULL: the service has no endpoint with that subject. */
 static const json_t *find_endpoint(const json_t *response, const char *subject)
 {
     const json_t *all = json_object_get(response, "endpoints");
@@ -146,7 +145,7 @@ Test(discovery, says_which_commands_a_service_takes)
         size_t n = 0;
 
         if (bus_permissions[i].kind == BUS_BUNDLE)
-            continue; /* of a command that is an endpoint itself */
+            continue; /* its command is an endpoint already */
         for (size_t at = 0; at < json_array_size(responses); at++)
             n += find_endpoint(json_array_get(responses, at), bus_permissions[i].subject) != NULL;
         cr_expect_eq(n, bus_permissions[i].kind == BUS_COMMAND, "%s", bus_permissions[i].subject);
@@ -168,7 +167,7 @@ Test(discovery, counts_what_was_asked_and_how_long_it_took)
 {
     static const char create[] = "v1.conversation.create";
     json_int_t requests = figure(create, "num_requests"), time = figure(create, "processing_time");
-    json_int_t errors = figure(create, "num_errors"); /* of tests about outages */
+    json_int_t errors = figure(create, "num_errors"); /* from earlier tests */
     struct org org;
 
     org_new(&org);
@@ -193,7 +192,7 @@ Test(discovery, says_whether_a_service_can_work_and_how_far_behind_it_is)
     }
 }
 
-/* -- what convctl makes of it -------------------------------------------------------------------
+/* -- convctl --------------------------------------------------------------------------------------
  */
 
 static void expect_services(const json_t *list)

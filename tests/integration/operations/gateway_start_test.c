@@ -1,4 +1,4 @@
-/* A gateway takes connections when it can do something with them. */
+/* A gateway accepts connections only when it can serve them. */
 #include <criterion/criterion.h>
 
 #include "tests/support/api_client.h"

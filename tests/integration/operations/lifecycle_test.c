@@ -94,7 +94,7 @@ Test(lifecycle, on_an_older_schema_services_wait_for_the_migrations)
 {
     const char *admin = stack_setting("DATABASE_URL"), *at = strchr(admin, '@') + 1;
     const char *place = format("%.*s/unmigrated", (int)strcspn(at, "/"), at);
-    struct nats_server bus; /* so that these get no commands */
+    struct nats_server bus; /* another one, so that these get no commands */
     struct replica replicas[ARRAY_SIZE(with_database)];
 
     postgres_do(admin, "CREATE DATABASE unmigrated");
@@ -121,7 +121,7 @@ Test(lifecycle, on_an_older_schema_services_wait_for_the_migrations)
 
 /* -- what cannot start ------------------------------------------------------------------------- */
 
-/* With that setting the program ends with 1 and says why on standard error. */
+/* With that setting, the program exits with 1 and writes the reason to standard error. */
 static void expect_end(const char *program, const char *setting, const char *reason)
 {
     struct replica replica;
@@ -152,7 +152,7 @@ Test(lifecycle, a_port_that_is_taken_ends_a_program_at_once)
     expect_end("dashboard", format("DASHBOARD_PORT=%d", taken), reason);
 }
 
-/* -- in numbers -------------------------------------------------------------------------------- */
+/* -- scaling ----------------------------------------------------------------------------------- */
 
 Test(lifecycle, growing_to_five_and_back_costs_no_request)
 {
@@ -163,7 +163,7 @@ Test(lifecycle, growing_to_five_and_back_costs_no_request)
 
     org_new(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
-    /* Sixteen programs more take what a sanitizer leaves of two processors. */
+    /* Under a sanitizer, sixteen more programs use up two processors, so the load is lower. */
     load = load_start(&org, (int)(300 / limit_scaled(3)));
     for (size_t i = 0; i < ARRAY_SIZE(grown); i++) {
         for (size_t j = 0; j < ARRAY_SIZE(more[i]); j++)

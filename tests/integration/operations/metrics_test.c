@@ -1,4 +1,4 @@
-/* What processes say of themselves at /metrics, and the alerts and the board that rely on it. */
+/* The metrics of every process, and the alerts and the board that rely on them. */
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ Test(metrics, of_every_process_are_what_prometheus_expects)
         hold_against_promtool(replicas[i].name, replica_metrics(&replicas[i]));
 }
 
-/* -- what is relied on ------------------------------------------------------------------------- */
+/* -- what alerts and the board rely on --------------------------------------------------------- */
 
 struct all_metrics {
     const char *of[REPLICAS_OF_STACK_MAX];
@@ -60,7 +60,7 @@ static char *read_file(const char *path)
     return text;
 }
 
-/* The next name of a metric of ours at or after *at, without what a histogram appends. */
+/* The next name of one of our metrics at or after *at, without a histogram's suffix. */
 static bool next_name(const char **at, char name[NAME_LIMIT])
 {
     static const char *const ends[] = {"_bucket", "_sum", "_count"};
@@ -91,7 +91,7 @@ static int look_for_names(const char *path, const struct all_metrics *all)
     int n = 0;
 
     while (next_name(&at, name)) {
-        if (strcmp(name, "conversations_") == 0) /* a pattern over several: their ends follow */
+        if (strcmp(name, "conversations_") == 0) /* a pattern for several names */
             continue;
         cr_expect(is_in(all, format("# TYPE %s ", name)), "%s: no process has %s", path, name);
         n++;
@@ -143,7 +143,7 @@ static long long endpoints_now(void)
     return value_now("webhook-0", "conversations_webhook_endpoints{health=\"healthy\"}");
 }
 
-/* Other tests make and remove some meanwhile, but not as many as this one makes. */
+/* Other tests make and remove endpoints meanwhile, but fewer than this one makes. */
 enum { ENDPOINTS = 200 };
 
 static bool has_many_more(void *closure)
@@ -170,7 +170,7 @@ Test(metrics, count_the_endpoints_of_all_organizations)
     cr_assert(stack_wait(has_many_more, &before, 60000));
 }
 
-/* -- what must not stand still ----------------------------------------------------------------- */
+/* -- the lag of the seal ----------------------------------------------------------------------- */
 
 #define LAG "conversations_audit_seal_lag_seconds"
 

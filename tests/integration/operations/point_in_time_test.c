@@ -1,7 +1,7 @@
 /*
- * A base backup and an archive of the log, as docs/operations.md describes them: the server is lost,
- * and comes back as it was at a moment before a mistake. The services run on it, and the audit log is
- * whole.
+ * A base backup and an archive of the WAL, as docs/operations.md describes them: the server is lost
+ * and comes back as it was just before a mistake. The services run on it, and the audit log
+ * verifies.
  */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
@@ -29,13 +29,13 @@ static void run(const char *command)
     cr_assert_eq(system(command), 0, "%s", command);
 }
 
-/* Beside the server's data: what outlives it. */
+/* A folder beside the server's data, which outlives it. */
 static const char *backups(void)
 {
     return format("%s-backups", deployment.database.folder);
 }
 
-/* That of the page, with another folder. */
+/* The archive_command of docs/operations.md, with the test's folder. */
 static const char *archive_command(void)
 {
     static char line[512];
@@ -80,13 +80,13 @@ static void await_archived(const struct postgres_server *server, const char *seg
                                        segment));
 }
 
-/* What was written up to now is in the archive. */
+/* Waits until everything written so far is in the archive. */
 static void await_archive(void)
 {
     await_archived(&deployment.database, sql_text("SELECT pg_walfile_name(pg_switch_wal())", NULL));
 }
 
-/* A server with that data, on the port of the one that was lost. */
+/* Replaces the server with one restored to that moment, on the same port. */
 static void restore_to(const char *moment)
 {
     const char *folder = deployment.database.folder;
@@ -108,7 +108,7 @@ static void start_services(void)
 {
     for (int i = 0; i < N_SERVICES; i++)
         second_deployment_start(&deployment, &replicas[i], services[i], NULL, NULL);
-    /* From here on the test's helpers are about this deployment. */
+    /* From here on, the test's helpers use this deployment. */
     setenv("BASE_URL", replicas[GATEWAY].base, 1);
     setenv("NATS_URL", deployment.bus.url, 1);
     setenv("DATABASE_URL", second_deployment_database_url(&deployment, "postgres"), 1);
@@ -150,7 +150,7 @@ Test(point_in_time, a_lost_server_comes_back_as_it_was_before_a_mistake)
     second_deployment_close(&deployment);
 }
 
-/* The server ended after it had copied a segment, and before it had noted that. */
+/* The server crashes after it has archived a segment and before it has noted that. */
 Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
 {
     struct postgres_server *server = &deployment.database;
@@ -167,7 +167,7 @@ Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
     postgres_await(server->url, "SELECT (archived_count >= 2)::int FROM pg_stat_archiver");
     cr_expect_eq(postgres_integer(server->url, "SELECT failed_count FROM pg_stat_archiver"), 0);
 
-    /* Another server's segment of that name is not taken for its own. */
+    /* A segment of that name from another server is not taken for its own. */
     postgres_do(server->url, "CREATE TABLE lost ()");
     last = never_free(
         postgres_text(server->url, "SELECT pg_walfile_name(pg_current_wal_insert_lsn())"));
@@ -179,7 +179,7 @@ Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
     second_deployment_close(&deployment);
 }
 
-/* As its administrator, by the URL in `env`. */
+/* For its administrator, with the URL in `env`. */
 Test(point_in_time, a_stack_lets_base_backups_be_made)
 {
     PGconn *conn = PQconnectdb(format("%s%sreplication=true", stack_setting("DATABASE_URL"),

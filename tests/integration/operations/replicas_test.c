@@ -1,4 +1,4 @@
-/* What an operator changes is in force on every gateway when it is announced. */
+/* An operator's change takes effect on every gateway as soon as its notice arrives. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static bool holds_everywhere(void *closure)
     return true;
 }
 
-/* A key that both gateways know well. */
+/* An organization whose keys both gateways know. */
 static void open_org(struct org *org)
 {
     org_new(org);

@@ -1,7 +1,7 @@
 /*
  * Every process is restarted under load, one after the other, with two of each and a load balancer
- * before the gateways: no request fails, and the audit log has them all. (How a dashboard ends is
- * in lifecycle_test.c.) TEST_LONG=1: at five times the rate.
+ * in front of the gateways: no request fails, and the audit log has them all. (lifecycle_test.c
+ * tests how a dashboard ends.) TEST_LONG=1: five times the rate.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static const char *const services[N_SERVICES] = {"access", "conversation", "sear
                                                  "webhook"};
 static const char *const as_they_are[] = {NULL};
 
-/* The stack's supervisor starts it again under its name. */
+/* Ends a process; the stack's supervisor starts it again under its name. */
 static void restart(const char *name, int by)
 {
     stack_end(name, by);

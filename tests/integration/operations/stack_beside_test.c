@@ -1,6 +1,6 @@
 /*
- * `make up`, `make run` and `make down` of a stack beside the one that the tests run on. Its
- * database takes longest to make, so each of these tests leaves it to the next one.
+ * `make up`, `make run` and `make down` of a stack beside the one that the tests run on. Making its
+ * database takes longest, so each test leaves it to the next one.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
 
-/* From here on this process is about the other stack, on ports of ours that nobody uses. */
+/* From here on, this process uses the other stack, on unused ports of this test run. */
 static void move_beside(void)
 {
     const int port = stack_gateway_port() + 6;
@@ -44,7 +44,7 @@ TestSuite(stack_beside, .init = move_beside, .fini = stop);
 /* -- a start that cannot succeed ----------------------------------------------------------------
  */
 
-/* `make up` with these settings fails and says so. */
+/* `make up` with these settings fails, and prints a line that matches `reply`. */
 static void expect_failure(const char *settings, const char *reply)
 {
     const char *log = format("%s.log", stack_setting("RUN_DIR"));
@@ -81,7 +81,7 @@ Test(stack_beside, up_shows_nothing_that_an_earlier_start_logged)
                   0);
 }
 
-/* In the file that keeps settings; what the environment says goes before it. */
+/* Writes the file that keeps settings. Settings in the environment take precedence. */
 static void keep_settings(const char *lines)
 {
     const char *folder = stack_setting("RUN_DIR");
@@ -117,7 +117,7 @@ static const char *const processes[] = {"postgres",  "nats",      "access-0",
 enum { PROMISED = ARRAY_SIZE(promised) };
 enum { PROCESSES = ARRAY_SIZE(processes) };
 
-/* From here on this process speaks to the other stack, as a shell does that has sourced its env. */
+/* From here on, this process uses the other stack, like a shell that has sourced its env. */
 static void take_env(void)
 {
     for (size_t i = 0; i < PROMISED; i++) {

@@ -67,7 +67,7 @@ static long free_port(const char *count)
     return strtol(text, NULL, 10);
 }
 
-/* Else one of a row, kept for later, could be given to a process meanwhile. */
+/* Otherwise a port of a row that is kept for later could be given to another process. */
 Test(stack, single_free_ports_are_never_of_a_row)
 {
     for (int i = 0; i < 5; i++) {

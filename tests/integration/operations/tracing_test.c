@@ -16,7 +16,8 @@
 TestSuite(tracing, .init = stack_share);
 
 #define CALLER "00f067aa0ba902b7"
-/* Commands go to the stack's process or to ours: one in a million times none of these to ours. */
+/* A command goes to the stack's replica or to ours: the odds that none of these goes to ours are
+   one in a million. */
 enum { REQUESTS = 20 };
 
 static struct collector *collector;
@@ -43,7 +44,7 @@ static void stop_all(void)
     replica_stop(&conversation);
 }
 
-/* Logs outlive a test: none is to meet the traces of another. */
+/* Differs from test to test, since logs outlive a test. */
 static const char *trace_id(int i)
 {
     return format("%08x%08x4bf92f3577b34da6", (unsigned)getpid(), (unsigned)i + 1);
@@ -103,8 +104,8 @@ static bool is_logged(void *closure)
     return search->line != NULL;
 }
 
-/* The line of a replica's log about that request with that message: it may come after the answer.
- */
+/* The line in a replica's log about that request with that message. Waits, since the line may come
+   after the answer. */
 static const json_t *line_of(const char *service, const char *request_id, const char *message)
 {
     struct log_search search = {service, request_id, message, NULL};
@@ -155,7 +156,7 @@ static void expect_about(const json_t *span, const struct org *org,
 
 static const char *outer_service = "gateway", *inner_service = "conversation";
 
-/* The first request of which our service took a command; -1 = none yet. */
+/* The first request with a command that our replica ran; -1 = none yet. */
 static int find_linked(void)
 {
     for (int i = 0; i < REQUESTS; i++)
@@ -279,7 +280,7 @@ Test(tracing, covers_what_the_dashboard_asks_of_services)
     replica_stop(&access);
 }
 
-/* Those that a program has set to prefer batches, or have inherited it, are not counted. */
+/* Leaves out threads with SCHED_BATCH, whether they set it or inherited it. */
 static size_t count_plain_threads(pid_t pid)
 {
     DIR *tasks = opendir(format("/proc/%d/task", (int)pid));
@@ -294,7 +295,7 @@ static size_t count_plain_threads(pid_t pid)
     return n;
 }
 
-/* The thread that writes the log sets its own policy, when it first runs. */
+/* Waited for, since the thread that writes the log sets its policy only when it first runs. */
 static bool is_set_as_untraced(void *closure)
 {
     return count_plain_threads(gateway.pid) == count_plain_threads(stack_pid("gateway-0"));

@@ -1,4 +1,4 @@
-/* Everything that tells a version tells the one that all programs have in common. */
+/* Every place that reports a version reports the one that all programs share. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <regex.h>
@@ -34,7 +34,7 @@ Test(version, is_one_for_all_programs)
     cr_assert_geq(n, 12);
 }
 
-/* As NATS's service discovery wants it to be: semver.org's, without a part behind a +. */
+/* The form that NATS's service discovery requires: semver.org's, without build metadata (+...). */
 Test(version, is_semantic)
 {
     static const char pattern[] = "^(0|[1-9][0-9]*)(\\.(0|[1-9][0-9]*)){2}"
@@ -47,7 +47,7 @@ Test(version, is_semantic)
     regfree(&regex);
 }
 
-/* The library has another one, for tests. */
+/* The library has 0.0.0, for unit tests. */
 Test(version, is_that_of_the_build)
 {
     cr_assert_str_neq(VERSION, "0.0.0");

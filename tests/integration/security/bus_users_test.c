@@ -1,4 +1,4 @@
-/* What nats-config prints, on a server of the test's own, without services. */
+/* The configuration that nats-config prints, on a server of the test's own, without services. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 TestSuite(bus_users, .init = stack_share);
 
-/* As it is printed for a server that finds the passwords elsewhere. */
+/* The configuration for a server that takes the passwords from its environment. */
 static const char *print_config(const char *option)
 {
     static char config[128 * 1024];
@@ -72,7 +72,7 @@ Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
     nats_server_stop(&server);
 }
 
-/* convctl's error code as that user, who may be nobody. */
+/* convctl's error code with those credentials, which may be wrong. */
 static const char *convctl_as(const struct nats_server *server, const char *who)
 {
     static char code[64];
@@ -81,7 +81,7 @@ static const char *convctl_as(const struct nats_server *server, const char *who)
     cr_expect_eq(convctl_fails(code, "--nats", format("nats://%s@127.0.0.1:%d", who, server->port),
                                "org", "list", NULL),
                  1);
-    /* Where nobody answers it waits for 5 s. */
+    /* Without any answer, convctl would wait for 5 s. */
     cr_expect_lt(clock_mono_us() - start_us, INT64_C(4000000), "%s: at once", who);
     return code;
 }
@@ -97,7 +97,7 @@ Test(bus_users, are_told_by_convctl_what_they_lack)
     nats_server_stop(&server);
 }
 
-/* Its exit status with that as the administrator's password. */
+/* The exit status of nats-config with that password for the administrator. */
 static int status_with(const char *password)
 {
     char *stem = format("%s/test-", stack_setting("RUN_DIR"));

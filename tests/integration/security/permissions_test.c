@@ -1,6 +1,6 @@
 /*
- * What each user of the bus may do, held against proto/subject.def by trying: every user at every
- * subject, and beyond. A subject that is added to the table is covered by itself.
+ * What each user of the bus may do, compared with proto/subject.def by trying every user at every
+ * subject, and at others. Subjects added to the table are covered automatically.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static const char *subject_of(const struct bus_permission *p)
     return p->kind == BUS_BUNDLE ? format("%s.bundle", p->subject) : p->subject;
 }
 
-/* Commands come by the mailbox that they fit. */
+/* A command arrives at the mailbox that its subject fits. */
 static bool takes_in(enum bus_user user, const char *subject)
 {
     for (size_t i = 0; i < n_bus_permissions; i++) {
@@ -125,8 +125,8 @@ Test(permissions, reach_no_inbox_but_ones_own)
     }
 }
 
-/* Replies to bundles need more than one answer to a message: where they come, their service may
-   publish, and no other. */
+/* A service may send one reply to a message, but a bundle needs several: at the subjects of these
+   replies the bundle's service may publish, and no other. */
 static void try_replies(struct nats_client *client, enum bus_user user,
                         const struct bus_permission *bundle, enum bus_user asker)
 {
@@ -192,7 +192,7 @@ Test(permissions, end_where_the_table_ends)
                           bus_user_name(user), beyond[i]);
             cr_expect_not(nats_client_may_subscribe(&client, beyond[i], NULL), "%s hears %s",
                           bus_user_name(user), beyond[i]);
-            /* To nats-server 2.9 "v1.access.>" is one of "v1.access.*": the same mailbox. */
+            /* nats-server 2.9 takes "v1.access.>" as part of "v1.access.*": the same mailbox. */
             cr_expect(!nats_client_may_subscribe(&client, beyond[i], bus_user_name(user)) ||
                           takes_in(user, beyond[i]),
                       "%s takes %s", bus_user_name(user), beyond[i]);
@@ -239,7 +239,7 @@ Test(permissions, let_services_be_discovered_by_the_operator_and_counted_by_the_
     }
 }
 
-/* What the table must never come to say. */
+/* Rules that the table must never break. */
 Test(permissions, keep_the_services_apart)
 {
     const unsigned services = 1U << BUS_USER_ACCESS | 1U << BUS_USER_CONVERSATION |
@@ -249,7 +249,7 @@ Test(permissions, keep_the_services_apart)
     for (size_t i = 0; i < n_bus_permissions; i++) {
         const struct bus_permission *p = &bus_permissions[i];
 
-        /* What access has changed, for the log: what it adds there is all that comes of it. */
+        /* Access sends its changes to the change log; the command only appends to it. */
         if (p->kind == BUS_COMMAND && strcmp(p->subject, SUBJECT_AUDIT_RECORD) == 0)
             cr_expect_eq(p->senders, 1U << BUS_USER_ACCESS);
         else if (p->kind == BUS_COMMAND || p->kind == BUS_BUNDLE)
@@ -275,7 +275,7 @@ Test(permissions, belong_to_who_knows_the_password)
     nats_client_close(&client);
 }
 
-/* So the table is not too narrow either. */
+/* The table is not too narrow either. */
 Test(permissions, were_enough_for_every_process_up_to_now)
 {
     struct replica replicas[REPLICAS_OF_STACK_MAX];

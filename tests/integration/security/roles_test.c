@@ -1,6 +1,6 @@
 /*
- * What each service may do in the database, tried by signing in as it: every role at every table
- * and view that there is. What is added is covered by itself.
+ * What each service may do in the database, tried with every role at every table and view. Those
+ * added later are covered automatically.
  */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
@@ -41,7 +41,7 @@ static const struct grant {
     {"search", "conversation.contacts", "SELECT"},
 };
 
-/* What nobody may do in the schema audit, not even its own role: the audit log only grows. */
+/* What no role may do in the schema audit, not even its own: the audit log only grows. */
 static bool changes_audit_log(const char *relation, const char *verb)
 {
     return strncmp(relation, "audit.", 6) == 0 && strcmp(verb, "SELECT") != 0 &&
@@ -109,7 +109,7 @@ static const char *state_of(PGconn *conn, const char *text)
     return state;
 }
 
-/* Whatever it would have done is undone. */
+/* Rolls the statement back, whatever it has done. */
 static const char *state_of_attempt(PGconn *conn, const char *text)
 {
     const char *state;
@@ -141,7 +141,7 @@ Test(roles, have_passwords_of_their_own)
 /* -- tables -------------------------------------------------------------------------------------
  */
 
-/* By a column that exists, and without harm if it is done. */
+/* A statement on an existing column, so that only a missing permission can be why it is denied. */
 static const char *attempt(const char *verb, const char *relation, const char *column)
 {
     if (strcmp(verb, "SELECT") == 0)
@@ -174,7 +174,7 @@ static int try_relation(PGconn *conn, const char *service, const char *relation,
         state = state_of_attempt(conn, text);
         if (strcmp(state, "42P01") == 0 && !is_there(relation))
             break;
-        /* A view cannot be truncated, whoever asks. */
+        /* No role can truncate a view. */
         cr_expect(strcmp(state, "42501") == 0 ||
                       (strcmp(verbs[v], "TRUNCATE") == 0 && strcmp(state, "42809") == 0),
                   "%s: %s: %s", service, text, state);
@@ -183,7 +183,7 @@ static int try_relation(PGconn *conn, const char *service, const char *relation,
     return n;
 }
 
-/* Every table, partition and view of every schema of ours, with its first column. */
+/* Every table, partition and view of our schemas, with its first column. */
 static PGresult *relations(void)
 {
     PGconn *conn = PQconnectdb(stack_setting("DATABASE_URL"));
@@ -217,8 +217,9 @@ Test(roles, reach_no_table_but_their_own_and_what_is_listed)
     fprintf(stderr, "%d attempts were refused\n", n);
 }
 
-/* What a service may do besides tables, as "schema.name" of sequences and of functions that act as
-   their owner, the administrator: its own schema's and nothing else, but for the one that all have. */
+/* The sequences that a service may use and the SECURITY DEFINER functions, which run as the
+   administrator, that it may call: in its own schema ($1 true) or in others. Leaves out
+   end_hung_sessions(), which all services may call. */
 static const char of_others[] =
     "SELECT format('%s: %s.%s', r.rolname, n.nspname, o.name)"
     "  FROM (SELECT relnamespace AS schema, relname AS name, oid, true AS is_sequence"
@@ -302,7 +303,7 @@ Test(roles, make_drop_and_take_over_nothing)
                 expect_denied(conn, services[s], format("SET ROLE conv_%s", services[o]));
         }
         try_schema(conn, services[s], "public");
-        /* These run in no transaction. */
+        /* These cannot run in a transaction. */
         cr_expect_str_eq(state_of(conn, "CREATE DATABASE x"), "42501", "%s", services[s]);
         cr_expect_str_eq(state_of(conn, "ALTER SYSTEM SET fsync = off"), "42501", "%s",
                          services[s]);

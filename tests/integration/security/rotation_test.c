@@ -1,4 +1,4 @@
-/* Secrets of a deployment are changed while it serves, in the steps of docs/operations.md. */
+/* Changes the secrets of a deployment while it serves, in the steps of docs/operations.md. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -49,8 +49,8 @@ static bool has_ended(void *closure)
     return error != NULL;
 }
 
-/* What becomes of a test event: nobody is at the other end, so it is sent or could not be signed.
- */
+/* The error of a test event: nothing listens at the endpoint, so the error is of connecting, or of
+   signing. */
 static const char *try_to_send(const struct org *org)
 {
     static struct outcome outcome;
@@ -147,8 +147,8 @@ Test(rotation, of_a_password_of_the_database_costs_no_request)
 /* -- the key that blocks of the audit log are signed with ----------------------------------------
  */
 
-/* What `convctl audit verify` finds in the second deployment; `key` gets the public key of the last
-   block. */
+/* Whether `convctl audit verify` passes in the second deployment; `key` gets the public key of the
+   last block. */
 static bool is_whole(const struct org *org, char key[65])
 {
     json_t *result =

@@ -1,4 +1,4 @@
-/* Secrets are searched for everywhere they could have got to. */
+/* Searches for secrets everywhere they could have leaked to. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static char *read_whole(const char *path, size_t *n)
     return bytes;
 }
 
-/* A secret, and the part of it that nobody else may show: what comes after the prefix. */
+/* What the secret is, and the part of it that must appear nowhere: what follows the prefix. */
 struct plant {
     const char *what, *text;
 };
@@ -72,7 +72,7 @@ static void expect_file_free_of(const char *path, const struct plant *plants, si
 
 typedef void (*visit_fn)(const char *name, const struct plant *plants, size_t n);
 
-/* Calls for every file in a folder of $RUN_DIR; returns how many there are. */
+/* Calls visit() for every file in a folder of $RUN_DIR; returns how many there are. */
 static int visit_folder(const char *folder, visit_fn visit, const struct plant *plants, size_t n)
 {
     DIR *directory = opendir(format("%s/%s", stack_setting("RUN_DIR"), folder));
@@ -110,7 +110,7 @@ static void visit_limits(const char *name, const struct plant *plants, size_t n)
     const char *line;
     char soft[32], hard[32];
 
-    /* The two servers are not ours, and no key of a customer ever comes to them. */
+    /* These two servers are not our programs, and no customer's key reaches them. */
     if (strcmp(name, "postgres") == 0 || strcmp(name, "nats") == 0)
         return;
     limits = read_whole(format("/proc/%d/limits", (int)stack_pid(name)), &length);
@@ -121,7 +121,7 @@ static void visit_limits(const char *name, const struct plant *plants, size_t n)
     free(limits);
 }
 
-/* Of every process that serves some. */
+/* The metrics of every process. */
 static void visit_metrics(const struct plant *plants, size_t n)
 {
     struct replica replicas[REPLICAS_OF_STACK_MAX];
@@ -145,7 +145,7 @@ static void expect_database_free_of(const char *known, const struct plant *plant
         " WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
         "   AND x::text LIKE '%found%'";
 
-    /* The question itself finds what is there. */
+    /* The query does find text that is there. */
     cr_assert_gt(sql_integer(tables, known, NULL), 0);
     for (size_t i = 0; i < n; i++)
         cr_expect_eq(sql_integer(tables, plants[i].text, NULL), 0, "%s is in the database",
@@ -169,7 +169,7 @@ static struct client_response *send_with(const char *path, const char *key, cons
         &(struct client_request){.method = "GET", .path = path, .key = key, .headers = headers});
 }
 
-/* As it is meant, whatever becomes of it. Returns the last answer. */
+/* Uses the key as a credential, in right and wrong forms. Returns the last answer. */
 static struct client_response *use(const struct plant *plants, const char *token)
 {
     struct client_response *responses[] = {
@@ -194,8 +194,8 @@ static struct client_response *use(const struct plant *plants, const char *token
     return responses[n - 1];
 }
 
-/* Where it has no business. It may cross the bus then, as part of what a client sent, and be
-   refused; but nobody keeps or repeats it. */
+/* Puts the key where it does not belong. It may then cross the bus as part of a request and be
+   refused, but nothing stores or repeats it. */
 static void misuse(const struct plant *plants, const char *token)
 {
     struct client_response *responses[] = {
@@ -270,7 +270,7 @@ Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_
 
 /* -- memory ------------------------------------------------------------------------------------ */
 
-/* Whether it stands anywhere in what the process can write. */
+/* Whether the process's writable memory contains the secret. */
 static bool memory_holds(pid_t pid, const struct plant *plant)
 {
     FILE *maps = fopen(format("/proc/%d/maps", (int)pid), "re");
@@ -285,7 +285,7 @@ static bool memory_holds(pid_t pid, const struct plant *plant)
         char *bytes;
 
         cr_assert_eq(sscanf(line, "%llx-%llx %7s", &from, &to, mode), 3);
-        /* What a sanitizer keeps about memory is larger than any memory. */
+        /* Skips a sanitizer's shadow memory, which is larger than any other mapping. */
         if (mode[0] != 'r' || mode[1] != 'w' || to - from > FILE_MAX ||
             fseeko(memory, (off_t)from, SEEK_SET) != 0)
             continue;
@@ -300,7 +300,7 @@ static bool memory_holds(pid_t pid, const struct plant *plant)
     return is_held;
 }
 
-/* A page that costs nothing: by its answer what came before on the connection is done with. */
+/* When the response is here, the gateway is done with what came before it on the connection. */
 static void await_response(struct http_connection *connection, int status)
 {
     struct connection_response response;
@@ -320,8 +320,8 @@ static void send_in(struct http_connection *connection, const char *path, const 
     cr_assert(http_connection_send(connection, request, strlen(request)));
 }
 
-/* Blanks come before the password: the next request on the connection, which is read to the same
-   place, is shorter than they are. */
+/* A thousand blanks come before the password, so that the next request on the connection, which is
+   read into the same buffer, is too short to overwrite it. */
 Test(secrets, in_a_request_that_goes_nowhere_do_not_stay_in_memory)
 {
     static const char page[] = "GET /sign-in HTTP/1.1\r\nHost: x\r\n\r\n";

@@ -1,6 +1,6 @@
 /*
- * A stack whose two servers speak TLS and nothing else: everything works, and nobody gets in by
- * another way. How the bus judges certificates is tests/unit/common/bus/bus_tls_test.c's matter.
+ * A stack whose two servers accept TLS only: everything works, and no connection gets in otherwise.
+ * tests/unit/common/bus/bus_tls_test.c tests how the bus checks certificates.
  */
 #include <criterion/criterion.h>
 #include <libpq-fe.h>
@@ -24,7 +24,7 @@ TestSuite(tls, .init = start, .fini = own_stack_stop);
 /* -- the database -------------------------------------------------------------------------------
  */
 
-/* The administrator's URL, followed by settings that count more. */
+/* Connects with the administrator's URL and settings that override it. */
 static bool database_lets_in(const char *settings)
 {
     PGconn *conn = PQconnectdb(format("%s&%s", stack_setting("DATABASE_URL"), settings));
@@ -61,7 +61,7 @@ static void try_bus(void)
     struct nats_client plain;
     char code[64];
 
-    /* The password is right; only the way is wrong. */
+    /* The password is right; only TLS is missing. */
     const char *url = stack_setting("NATS_URL");
     char *password = format("%s", strstr(url, "admin:") + strlen("admin:"));
 

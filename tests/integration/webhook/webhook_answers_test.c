@@ -47,7 +47,7 @@ Test(webhook_answers, each_status_has_its_class)
     }
 }
 
-/* libcurl would add it to the last header of the answer before, which is gone. */
+/* libcurl would append such a line to the last header of the previous answer, which is freed. */
 Test(webhook_answers, a_first_line_that_goes_on_belongs_to_no_other_answer)
 {
     struct receiver *receiver = receiver_start("good");
@@ -82,7 +82,7 @@ Test(webhook_answers, bad_certificates_fail_as_tls)
     }
 }
 
-/* How the n-th delivery ended, which comes within 8 s by the service's own clock or not at all. */
+/* Whether the n-th delivery succeeded; if not, it timed out after 8 s by the service's clock. */
 static bool is_in_time(const struct org *org, const struct webhook *webhook, int n)
 {
     const json_t *delivery;
@@ -105,7 +105,7 @@ Test(webhook_answers, an_answer_is_in_time_before_8_seconds_and_late_after)
     struct org org;
 
     org_new(&org);
-    /* The margin is a tenth of a second, and more where others run beside or under a sanitizer. */
+    /* The margin is a tenth of a second, and more beside other tests or under a sanitizer. */
     webhook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 - limit_scaled(100)))),
                 "ticket.created", &drips);
     webhook_new(&org, receiver_url(receiver, format("/drip/%d", (int)(8000 + limit_scaled(100)))),
@@ -115,7 +115,7 @@ Test(webhook_answers, an_answer_is_in_time_before_8_seconds_and_late_after)
     webhook_new(&org, receiver_url(receiver, format("/slow/%d", (int)(8000 + limit_scaled(100)))),
                 "ticket.created", &too_slow);
     webhook_new(&org, receiver_url(receiver, "/hang"), "ticket.created", &hangs);
-    /* Again when the machine, not the receiver, took the rest of the time. */
+    /* Repeated if the machine, not the receiver, has used up the margin. */
     for (int n = 1; n <= 5 && !(drips_in_time && slow_in_time); n++) {
         publish_ticket(&org, "ticket.created", format("T-%d", n));
         drips_in_time |= is_in_time(&org, &drips, n);

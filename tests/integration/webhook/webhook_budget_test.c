@@ -1,4 +1,4 @@
-/* What one organization's events may cause: endpoints, and deliveries in a minute. */
+/* Limits on one organization: its endpoints, and the deliveries that its events cause a minute. */
 #include <criterion/criterion.h>
 
 #include "proto/subject.h"
@@ -16,7 +16,7 @@ static bool has_room_in_minute(void *unused)
     return sql_integer("SELECT (extract(second FROM clock_timestamp()) < 50)::int", NULL) == 1;
 }
 
-/* As if it had been given all but so many of its deliveries in this minute. */
+/* As if the organization had used all but n of its deliveries in this minute. */
 static void leave_of_budget(const struct org *org, const char *n)
 {
     cr_assert(stack_wait(has_room_in_minute, NULL, 20000));
@@ -25,7 +25,7 @@ static void leave_of_budget(const struct org *org, const char *n)
              org->id, n, NULL);
 }
 
-/* Over all points: the last one may be that of an hour that is about to begin. */
+/* Over all points, since a new hour, with a point of its own, may begin meanwhile. */
 static json_int_t skipped_in(const json_t *statistics)
 {
     const json_t *point;

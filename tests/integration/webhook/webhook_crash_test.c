@@ -1,5 +1,5 @@
-/* The webhook service is killed again and again while it delivers: nothing is lost, and what is
- * sent twice is on record as cut off. TEST_LONG=1: 2,000 events, 10 endpoints, 20 kills. */
+/* The webhook service is killed repeatedly while it delivers: no event is lost, and an attempt that
+ * is made again is on record as interrupted. TEST_LONG=1: 2,000 events, 10 endpoints, 20 kills. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <signal.h>
@@ -34,7 +34,7 @@ static bool is_done(void *closure)
                        org->id, NULL) == 0;
 }
 
-/* What the dead have claimed is free at once: the test does not wait for claims to expire. */
+/* Frees the claims of killed processes at once: the test does not wait for them to expire. */
 static void end_leases(const struct org *org)
 {
     sql_text("WITH ended AS (UPDATE webhook.queue SET lease_until = clock_timestamp()"
@@ -43,7 +43,7 @@ static void end_leases(const struct org *org)
              org->id, NULL);
 }
 
-/* Events as any service leaves them in the outbox. */
+/* Inserts events as services leave them in the outbox. */
 static void make_events(const struct org *org, int n)
 {
     sql_text(
@@ -54,7 +54,7 @@ static void make_events(const struct org *org, int n)
         org->id, format("%d", n), NULL);
 }
 
-/* Every event at this endpoint: how often it came, against what is on record. */
+/* Compares how often events came to this endpoint with what is on record. */
 static void check_consistency(const struct org *org, const struct webhook *webhook,
                               struct receiver *receiver, const char *path, int events, int *doubles)
 {
@@ -74,7 +74,7 @@ static void check_consistency(const struct org *org, const struct webhook *webho
                     ids[0], ids[1], NULL);
 
     cr_expect_eq(delivered, events, "%lld of %d events", delivered, events);
-    /* A request beyond the successes is one of an attempt that was cut off. */
+    /* Requests beyond the successes belong to interrupted attempts. */
     cr_expect_geq(came, (size_t)succeeded);
     cr_expect_leq(came, (size_t)(succeeded + interrupted));
     *doubles += (int)came - events;
@@ -155,7 +155,7 @@ Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
                      text_of(json_array_get(all, 2), "event_id"));
 }
 
-/* Ends a process while a request to a receiver is under way: that one request delivers. */
+/* Ends a process during a request to a receiver: that one request delivers the event. */
 static void end_beside_a_delivery(const char *name, int signal)
 {
     struct receiver *receiver = receiver_start("good");
@@ -173,7 +173,7 @@ static void end_beside_a_delivery(const char *name, int signal)
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);
 }
 
-/* It waits in a table: whoever is there when it is due sends it, once. */
+/* The retry waits in a table: the sender that runs when it is due sends it, once. */
 Test(webhook_crash, a_retry_that_waits_outlives_its_sender)
 {
     struct receiver *receiver = receiver_start("good");
@@ -206,7 +206,7 @@ Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
 
 #define QUEUE "hashtextextended('webhook.queue', 0))"
 
-/* Until what a process has begun is taken for lost. */
+/* How long a claim lasts before another process may take it over. */
 static int claim_ms(void)
 {
     const char *setting = getenv("WEBHOOK_LEASE_MS");
@@ -214,7 +214,7 @@ static int claim_ms(void)
     return setting != NULL ? atoi(setting) : 5000;
 }
 
-/* It answers when the claim has expired, and can be put on record later still. */
+/* The receiver answers after the claim has expired, and the result can be recorded only later. */
 Test(webhook_crash, a_database_that_stalls_makes_no_answer_late)
 {
     struct receiver *receiver = receiver_start("good");

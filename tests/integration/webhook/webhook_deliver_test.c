@@ -351,7 +351,7 @@ Test(webhook_deliver, roles_may_do_no_more_than_their_work)
     cr_expect_str_eq(sql_state_as("conv_webhook", "SELECT webhook.keep_partitions()"), "00000");
 }
 
-/* Each takes so long that even a busy machine begins others before it ends. */
+/* Each delivery takes so long that others begin before it ends, even on a busy machine. */
 Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
 {
     enum { ENDPOINTS = 20, EVENTS_OF_ONE = 8, EVENTS_OF_ALL = 4, TIMEOUT_MS = 60000 };

@@ -1,4 +1,4 @@
-/* What operators see of deliveries, and what they have sent again. */
+/* What operators see of deliveries, and what they resend. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <time.h>
@@ -180,8 +180,7 @@ Test(webhook_log, a_deleted_endpoint_gets_nothing_and_leaves_its_log)
     cr_assert_eq(receiver_count(receiver, "/ok"), 1);
 }
 
-/* A row of the queue for one of the organization's events; which, says the rest of the statement.
- */
+/* Begins a statement that inserts a delivery of event $3 into the queue; its claim follows. */
 #define QUEUE_ROW                                                                                  \
     "WITH made AS (INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id,"         \
     " event_type, cause, created_at, lease_until, fence, worker) SELECT $1::uuid, $2::uuid,"       \
@@ -201,7 +200,7 @@ Test(webhook_log, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
     receiver_await(receiver, "/ok", 1, SOON_MS);
     publish_ticket(&org, "ticket.resolved", "T-1");
     receiver_await(receiver, "/slow", 1, SOON_MS);
-    /* As if the worker had claimed it and the answer had been lost. */
+    /* As if the worker had claimed the row and the database's answer had been lost. */
     sql_text(QUEUE_ROW "clock_timestamp() + interval '60 s', nextval('webhook.fence'), w.worker"
                        " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a,"
                        "      (SELECT worker FROM webhook.queue WHERE endpoint_id = $4::uuid) AS w"
@@ -274,7 +273,7 @@ Test(webhook_log, lists_go_on_where_a_message_is_full)
     cr_assert_eq(json_array_size(all), 50);
 }
 
-/* The service may be at it itself at this moment. */
+/* Repeated, since the service may be doing the same at this moment. */
 static bool is_dropped(void *closure)
 {
     sql_integer("SELECT dropped FROM webhook.keep_partitions()", NULL);

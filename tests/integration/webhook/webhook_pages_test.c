@@ -1,4 +1,4 @@
-/* Lists of endpoints and deliveries come in pages: whatever they hold, many can be made at once. */
+/* Lists of endpoints and deliveries come in pages; even the largest can be made many at a time. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 
@@ -8,17 +8,17 @@
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
 
-/* Alone, since who else asks for a page waits until all of them are made. */
+/* Alone: any other request for a page would wait until all of these are made. */
 TestSuite(webhook_pages, .init = stack_have_alone);
 
 enum {
     AT_ONCE = 256,
     LARGE = 220 * 1000,
-    SHOWN_MIN = 50,          /* a page when nobody says how many */
-    PEAK_MAX_KB = 128 * 1024 /* half of what a container has */
+    SHOWN_MIN = 50,          /* deliveries on a page by default */
+    PEAK_MAX_KB = 128 * 1024 /* half of a container's memory */
 };
 
-/* The longest URLs and the longest answers, each of whose bytes takes two. */
+/* The longest URLs, and the longest answers, each of whose bytes takes two in JSON. */
 static void make_largest(const struct org *org, struct webhook *webhook)
 {
     webhook_new(org, "https://127.0.0.1:1024/", "ticket.created", webhook);

@@ -1,4 +1,4 @@
-/* Where deliveries must not go: by their URL, and by what their name resolves to. */
+/* Destinations that are refused: by their URL, and by what their name resolves to. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static bool has_ended_all(void *closure)
                        ended->org->id, NULL) >= ended->n;
 }
 
-/* The ends of every special range, each behind a separate name. */
+/* Both ends of every special range, each behind its own name. */
 static const char *const inside[] = {
     "0.0.0.0",         "0.255.255.255",   "10.0.0.0",        "10.255.255.255",  "100.64.0.0",
     "100.127.255.255", "169.254.0.0",     "169.254.255.255", "172.16.0.0",      "172.31.255.255",
@@ -175,7 +175,7 @@ Test(webhook_refuse, a_name_that_rebinds_is_judged_at_every_attempt)
                 format("https://rebind.a-127-0-0-1.a-10-0-0-1.receiver.example.net:%d/ok",
                        receiver_port(receiver)),
                 "ticket.created", &webhook);
-    /* The certificate is for one label before the domain; being connected to is what counts. */
+    /* The certificate does not match so many labels: what counts is that there is a connection. */
     cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "tls");
     cr_assert_eq(receiver_connections(receiver), 1);
     cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "blocked");

@@ -1,4 +1,4 @@
-/* Failed deliveries are retried where an operator has chosen so, and nowhere else. */
+/* Failed deliveries are retried only at endpoints where an operator has enabled it. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -29,8 +29,8 @@ static int64_t waiting(const struct org *org)
                        org->id, NULL);
 }
 
-/* Brings forward what waits for all endpoints of the organization: the schedule has hours. With the lock of
-   those who move such rows. */
+/* Makes all waiting retries of the organization due now, since the schedule takes hours. Takes the
+   lock that senders take to move such rows. */
 static void let_be_due(const struct org *org)
 {
     sql_text("WITH locked AS MATERIALIZED ("
@@ -64,7 +64,7 @@ Test(webhook_retry, nothing_is_retried_by_default)
     cr_assert(json_is_null(json_object_get(webhook_delivery(&org, &webhook, 0), "retry_at")));
 }
 
-/* The first one really waits for its time. */
+/* This first retry waits for its real time. */
 Test(webhook_retry, a_failure_comes_again_as_the_same_event_and_another_delivery)
 {
     struct receiver *receiver = receiver_start("good");
@@ -213,7 +213,8 @@ Test(webhook_retry, replicas_never_make_two_of_one)
                  EVENTS);
 }
 
-/* Counted, not timed: it is far from done when the other endpoint's event has arrived. */
+/* Counted, not timed: when the other endpoint's event arrives, less than half of the retries are
+   done. */
 Test(webhook_retry, an_endpoint_that_always_fails_takes_nothing_from_others)
 {
     enum { RETRIES = 3000 };

@@ -1,4 +1,4 @@
-/* How attempts went over time, counted with the result. */
+/* Statistics of attempts over time, counted when a result is recorded. */
 #include <criterion/criterion.h>
 #include <inttypes.h>
 
@@ -55,7 +55,7 @@ Test(webhook_statistics, counts_attempts_by_the_minute)
     cr_expect_eq(sum(statistics, "delivered"), 0, "what is another's");
 }
 
-/* Steps begin at multiples of theirs, and none is left out. */
+/* Steps begin at multiples of their length, and none is left out. */
 Test(webhook_statistics, shows_every_step)
 {
     struct org org;

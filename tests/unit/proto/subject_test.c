@@ -5,7 +5,7 @@
 
 #include "common/base/str.h"
 
-/* What the directory and the edge have is one for all cells. */
+/* The directory and the edge use the same subjects for all cells. */
 static const char *const of_none[] = {
     SUBJECT_ACCESS_AUTHENTICATE, SUBJECT_ACCESS_ORG_GET, SUBJECT_SESSION_SIGN_IN,
     SUBJECT_USAGE_READ,          SUBJECT_NOTICE_ACCESS,  BUS_CLOCK_SUBJECT,

@@ -45,7 +45,7 @@ Test(supervisor_log, finds_a_status_other_than_0)
         AT("01") "gateway-1: ended by signal 9\n" AT("01") "gateway-1: exited with status 1\n"));
 }
 
-/* Its former processes hold its shared memory for a moment. */
+/* Its old processes hold its shared memory for a moment. */
 Test(supervisor_log, lets_postgresql_fail_to_start_right_after_it_was_killed_and_only_then)
 {
     cr_expect_not(finds_crash(AT("01") "postgres: ended by signal 9\n" AT(

@@ -1,9 +1,9 @@
-/* What the benchmark makes of its measurements. */
+/* How the benchmark evaluates its measurements. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Lines as tools/bench.d/measure.sh writes them: three rounds of ours, two of a peer. */
+/* Lines as tools/bench.d/measure.sh writes them: three rounds of our service, two of a peer. */
 static const char measured[] = "ours get 64 1 3000 0 3.000 1.0 4.0 gateway=10.0 wrk=5.0 all=20.0\n"
                                "peer get 64 1 1500 0 3.000 2.0 9.0 server=30.0 wrk=5.0 all=50.0\n"
                                "peer get 64 2 1500 2 3.000 4.0 7.0 server=10.0 wrk=5.0 all=30.0\n"
@@ -33,7 +33,7 @@ Test(bench, shows_the_medians_of_the_rounds_and_all_failures)
 
 Test(bench, compares_what_both_were_asked)
 {
-    /* 2000 requests a second to 500; 30 us to 40; p50 1.5 ms to 3, p99 4 to 8. */
+    /* 2000 requests a second, the peer 500; 30 us, 40; p50 1.5 ms, 3 ms; p99 4 ms, 8 ms. */
     expect_table("-v target=ours -v other=peer",
                  "get 64 2000 500 4.00 30.0 40.0 0.75 0.50 0.50 3\n");
 }

@@ -1,4 +1,4 @@
-/* tools/changed-files: which files `make lint` looks at, in a repository of the test's own. */
+/* tools/changed-files: which files `make lint` checks, in a repository of the test's own. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ static void shell(const char *command)
     cr_assert_eq(system(whole), 0, "%s", command);
 }
 
-/* What it prints, each file once, in order. */
+/* Expects these files, each once, in order. */
 static void expect(const char *files)
 {
     char command[160], text[1024];
@@ -34,7 +34,7 @@ static void expect(const char *files)
 #define COMMIT                                                                                     \
     "git add -A && git -c user.name=A -c user.email=a@b.example commit -q --allow-empty -m x"
 
-/* far.c includes near.h, which includes base.h; alone.c nothing. On a branch off main. */
+/* far.c includes near.h, which includes base.h; alone.c includes nothing. On a branch off main. */
 static void setup(void)
 {
     char command[256];

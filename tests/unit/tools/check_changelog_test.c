@@ -1,4 +1,4 @@
-/* tools/check-changelog finds what CHANGELOG.md lacks, in a tree of the test's own. */
+/* tools/check-changelog finds what is missing from CHANGELOG.md, in a tree of the test's own. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static void write_file(const char *path, const char *text)
     "### Migrations\n\n- `a/0001_first`: tables.\n- `b/0001_other`: more.\n\n"                     \
     "### Users of the bus\n\n- `a`, `b`\n\n### Clients\n"
 
-/* Exit status of the check; what it says is in `log`. */
+/* The exit status of the check; its output is in `log`. */
 static int check(const char *changes)
 {
     char command[160];
@@ -52,7 +52,7 @@ static void expect_finding(const char *changes, const char *finding)
     cr_expect_eq(shell(command), 0, "not found: %s", finding);
 }
 
-/* The users a and b, of whom b may send this. */
+/* The users a and b; b may send `subject`. */
 static void write_users(const char *subject)
 {
     char text[512];

@@ -1,6 +1,6 @@
 /*
- * tools/check-contract and tools/check-pages name every place that a change has forgotten, in one
- * run: each test changes tables in a copy of the tree, and nothing else.
+ * tools/check-contract and tools/check-pages name every place that a change has missed, in one run:
+ * each test changes only tables in a copy of the tree.
  */
 #include <criterion/criterion.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@ enum { OUTPUT_MAX = 64 * 1024 };
 static char root[] = "/tmp/check-drift.XXXXXX";
 static char output[OUTPUT_MAX];
 
-/* The exit status of a command, which is made by printf. */
+/* The exit status of a command, which is formatted as by printf(). */
 static int __attribute__((format(printf, 1, 2))) shell(const char *pattern, ...)
 {
     char command[1024];
@@ -28,14 +28,14 @@ static int __attribute__((format(printf, 1, 2))) shell(const char *pattern, ...)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Links to the tree: what a test changes is copied first, by own(). */
+/* Links to the tree. own() copies a file before a test changes it. */
 static void link_tree(void)
 {
     cr_assert_not_null(mkdtemp(root));
     cr_assert_eq(shell("ln -s \"$PWD\"/* %s", root), 0);
 }
 
-/* Each folder on the way to the file becomes a real one, of links to what is in it. */
+/* Makes the folders on the path real, with links to their contents, and copies the file. */
 static void own(const char *path)
 {
     static const char script[] =
@@ -65,7 +65,7 @@ static void add_line(const char *path, const char *line)
     cr_assert(file != NULL && fprintf(file, "%s\n", line) > 0 && fclose(file) == 0, "%s", path);
 }
 
-/* By sed, which must change something. */
+/* Edits with sed, which must change something. */
 static void edit(const char *path, const char *script)
 {
     own(path);
@@ -83,7 +83,7 @@ static size_t lines(void)
     return n;
 }
 
-/* Exit status of a check over the copy; what it prints is in `output`. */
+/* The exit status of a check over the copy; its output is in `output`. */
 static int check(const char *tool)
 {
     char path[64];
@@ -98,7 +98,7 @@ static int check(const char *tool)
     return status;
 }
 
-/* One run finds these, and nothing else. */
+/* Expects one run to find these and nothing else. */
 static void expect_findings(const char *tool, const char *const *findings, size_t n)
 {
     cr_expect_eq(check(tool), n > 0);

@@ -1,4 +1,4 @@
-/* tools/check-fuzz names parsers that no fuzz target has, and rows of its table that are not true. */
+/* tools/check-fuzz names parsers that no fuzz target calls, and false rows of its table. */
 #include "tests/unit/tools/check_tree.h"
 
 static void make_tree(void)

@@ -8,7 +8,7 @@
 
 #include "common/base/str.h"
 
-/* JSON with single quotes, which are made double ones when it is written. */
+/* JSON with single quotes, which become double quotes when it is written. */
 #define VERSION_OF(k0, updated)                                                                    \
     "{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,'kind':'even'" k0                     \
     "},'created':1700000010,'updated':" updated "}"
@@ -36,8 +36,8 @@
 
 #define DELIVERY DELIVERY_OF("d1", "11")
 
-/* Made at 10 s, changed at 11 s, read at 12 s, and read again when all was over; beside it a key that comes
-   and goes. */
+/* A conversation is created at 10 s, changed at 11 s, read at 12 s and read again at the end. A key
+   is created and revoked meanwhile. */
 static const char *const lines[] = {
     "{'type':'run','seed':1,'seconds':9,'rate':1,'wall':1700000000000000}\n",
     "{'type':'org','org':0,'id':'o'}\n",
@@ -88,7 +88,7 @@ static void write_json(FILE *file, const char *text, size_t n)
         fputc(text[i] == '\'' ? '"' : text[i], file);
 }
 
-/* Another text instead of the first one like that. */
+/* Replaces the first occurrence of `old`. */
 struct change {
     const char *old, *new;
 };
@@ -113,7 +113,7 @@ static FILE *open_history(void)
     return file;
 }
 
-/* Of what was written there: the exit status, and what is said. */
+/* The exit status and output for the written history. */
 static int check_file(FILE *file, char output[OUTPUT_MAX])
 {
     char command[256];
@@ -128,7 +128,7 @@ static int check_file(FILE *file, char output[OUTPUT_MAX])
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Of the sound history with these changes. */
+/* The same for the sound history with these changes. */
 static int check(const struct change changes[CHANGES_MAX], char output[OUTPUT_MAX])
 {
     char text[sizeof(sound)];
@@ -148,7 +148,7 @@ Test(check_history, finds_nothing_in_a_sound_one)
     cr_expect_eq(check((struct change[CHANGES_MAX]){{0}}, output), 0, "%s", output);
 }
 
-/* What breaks which promise. */
+/* Changes that break each promise. */
 static const struct {
     const char *promise;
     struct change changes[CHANGES_MAX];
@@ -245,7 +245,7 @@ static const struct {
     {"an event comes three times at most",
      {{LAST, FAULT("kill:webhook-0:900", "11", "15") DELIVERY_OF("d2", "12") DELIVERY_OF("d3", "13")
                  DELIVERY_OF("d4", "14") LAST}}},
-    /* A write whose answer was lost. */
+    /* A write whose response was lost. */
     {"a write that was carried out has one entry",
      {{"'status':201", "'status':500"}, {"['r1','conversation.create',201,'v'],", ""}}},
     {"a write that was carried out has one entry",
@@ -259,7 +259,7 @@ static const struct {
     {"a write that was carried out has one entry",
      {{"'status':200,'id':'r2'", "'status':0,'id':''"},
       {"['r2',", "['r8','conversation.update',200,'v'],['r2',"}}},
-    /* What a conversation was made with. */
+    /* The contents that a conversation was created with. */
     {"a conversation keeps what it was made with",
      {{"'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
        "'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"}}},
@@ -309,7 +309,7 @@ Test(check_history, finds_each_broken_promise)
     }
 }
 
-/* What a fault explains, and what the answer to a write leaves open. */
+/* Errors that a fault explains, and what the response to a write leaves open. */
 static const struct change explained[][CHANGES_MAX] = {
     {{LAST,
       FAULT("stop:conversation-1:900", "90", "92") FAILURE("500", "r8", "server_error") LAST}},
@@ -355,7 +355,7 @@ Test(check_history, judges_no_run_that_did_not_come_to_its_end)
 
 enum { MANY = 10001 };
 
-/* So many pings at 100 s, while that fault lasts for the whole run. */
+/* MANY pings at 100 s, with a fault that lasts the whole run. */
 static int check_many_during(const char *what, char output[OUTPUT_MAX])
 {
     const char *ping = OP("ping", "100", "200", "p", "{'scope':'full'}",

@@ -1,11 +1,10 @@
-/* tools/check-layers finds what points the wrong way, and nothing else. */
+/* tools/check-layers finds dependencies in the wrong direction, and nothing else. */
 #include <sys/stat.h>
 
 #include "common/base/str.h"
 #include "tests/unit/tools/check_tree.h"
 
-/* Exit status of the check over a tree that holds one file with this line; by this table, or by ours
-   where it is NULL. */
+/* The exit status of the check over a tree of one file with this line. `table` NULL: our own. */
 static int check_by(const char *table, const char *path, const char *line)
 {
     static const char *const folders[] = {"common", "proto", "services", "deploy", "tests"};

@@ -17,7 +17,7 @@ static int shell(const char *command)
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* Exit status of the check over a page and these files, with what it printed in `output`. */
+/* The exit status of the check over a page and these files; its output is in `output`. */
 static int check(const char *page, const char *files)
 {
     char root[] = "/tmp/check-tour.XXXXXX", command[512], path[64];

@@ -1,5 +1,5 @@
 /*
- * check_tree - a tree of the test's own, and what a check of tools/ says of it. Header-only.
+ * check_tree - a tree of the test's own, and the result of a check of tools/ on it. Header-only.
  */
 #ifndef TESTS_UNIT_TOOLS_CHECK_TREE_H
 #define TESTS_UNIT_TOOLS_CHECK_TREE_H
@@ -34,7 +34,7 @@ static inline void remove_tree(void)
     cr_assert_eq(shell(command), 0);
 }
 
-/* With the folders that it is in. */
+/* Creates the file's folders, too. */
 static inline void write_file(const char *path, const char *text)
 {
     char command[256], full[160];

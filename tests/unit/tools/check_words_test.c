@@ -1,4 +1,4 @@
-/* tools/check-words finds retired words, says what to use, and finds nothing else. */
+/* tools/check-words finds retired words, names their replacements, and finds nothing else. */
 #include "tests/unit/tools/check_tree.h"
 
 static void make_tree(void)
@@ -17,7 +17,7 @@ static void make_tree(void)
 
 TestSuite(check_words, .init = make_tree, .fini = remove_tree);
 
-/* Its exit status over a tree with this file; what it printed is in `output`. */
+/* The exit status over a tree with this file; its output is in `output`. */
 static int check(const char *path, const char *text)
 {
     write_file(path, text);

@@ -1,4 +1,4 @@
-/* tools/checked: what a check that fails has printed is kept until the end of all. */
+/* tools/checked: the output of a failed check is kept until all checks have ended. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

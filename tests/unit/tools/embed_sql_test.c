@@ -1,4 +1,4 @@
-/* tools/embed-sql: what it makes of .sql files. In a separate folder. */
+/* tools/embed-sql: what it generates from .sql files. In a separate folder. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 static char root[64];
 static char made[4096];
 
-/* In that folder: its exit status; what it printed and the files it made are in `made`. */
+/* Runs it in that folder; returns its exit status. Its output and the files are in `made`. */
 static int embed(const char *files)
 {
     char command[1024];

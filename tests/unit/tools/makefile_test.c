@@ -1,4 +1,4 @@
-/* What the Makefile makes again, and what it leaves alone. In a separate folder. */
+/* What the Makefile rebuilds, and what it leaves alone. In a separate folder. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,8 +25,8 @@ static void teardown(void)
 
 TestSuite(makefile, .init = setup, .fini = teardown);
 
-/* Makes one file of the folder, as a user with this in the environment and that on the command line
-   would; returns what it holds. */
+/* Makes one file of the folder, with this environment and these variables on the command line;
+   returns its contents. */
 static const char *make(const char *environment, const char *file, const char *variables)
 {
     static char text[4096];

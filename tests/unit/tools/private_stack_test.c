@@ -1,4 +1,4 @@
-/* The tools with a stack of their own keep out of it what the operator has set for another one. */
+/* Tools with a private stack do not pass it what the operator has set for another one. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ static void shell(const char *command)
     cr_assert_eq(system(command), 0, "%s", command);
 }
 
-/* A tree with the tools, whose stack tells its environment instead of starting. */
+/* A tree with the tools, whose stack records its environment instead of starting. */
 static void make_tree(void)
 {
     static const char stack[] = "#!/bin/sh\n"
@@ -39,7 +39,7 @@ static void remove_tree(void)
 
 TestSuite(private_stack, .init = make_tree, .fini = remove_tree);
 
-/* Fails when a stack that this starts is given any of what is set. */
+/* Fails if the stack that the tool starts gets any of these settings. */
 static void expect_kept_out(const char *tool)
 {
     static const char *const settings[] = {"POSTGRES_PORT=5433",

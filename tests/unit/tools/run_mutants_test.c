@@ -1,4 +1,4 @@
-/* tests/faults/run-mutants --check names mutants that say nothing any more. */
+/* tests/faults/run-mutants --check names mutants that no longer apply or break no known promise. */
 #include "tests/unit/tools/check_tree.h"
 
 TestSuite(run_mutants, .init = open_tree, .fini = remove_tree);
@@ -7,7 +7,7 @@ TestSuite(run_mutants, .init = open_tree, .fini = remove_tree);
     "It is written otherwise.\nplan: none\nbreaks: " promise "\n\n"                                \
     "--- a/.ci/run\n+++ b/.ci/run\n@@ -1 +1 @@\n-" old "\n+#!/bin/sh\n"
 
-/* The exit status; what it says is in `output`. */
+/* The exit status; its output is in `output`. */
 static int check(const char *mutant)
 {
     char command[160];

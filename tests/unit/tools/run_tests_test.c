@@ -1,5 +1,5 @@
 /* tools/run-tests: what it counts as failed, and that nothing outlives it. In a tree of the test's
- * own, whose programs of tests and whose stack are scripts. */
+ * own, whose test programs and stack are scripts. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static void must_do(const char *command)
     cr_assert_eq(shell(command), 0, "%s", command);
 }
 
-/* A stack that runs has a lock; each that is stopped is written down. */
+/* A running stack has a lock; each stop is recorded. */
 static void make_tree(void)
 {
     cr_assert_not_null(mkdtemp(root));
@@ -51,7 +51,7 @@ static void remove_tree(void)
 
 TestSuite(run_tests, .init = make_tree, .fini = remove_tree);
 
-/* The program of a folder, with one file of two tests. */
+/* The test program of a folder, with one source file of two tests. */
 static void make_program(const char *folder, const char *script)
 {
     setenv("FOLDER", folder, 1);
@@ -63,7 +63,7 @@ static void make_program(const char *folder, const char *script)
             " chmod +x build/release/tests/$FOLDER/run");
 }
 
-/* Exit status; what was printed is in $TREE/out. */
+/* The exit status; the output is in $TREE/out. */
 static int run_form(const char *form, const char *what)
 {
     char command[512];
@@ -122,7 +122,7 @@ Test(run_tests, fails_when_fewer_tests_ran_than_the_sources_hold)
     cr_expect_eq(run_tests(""), 1, "no test ran");
 }
 
-/* Criterion's status is 0 then. */
+/* Criterion's own status is 0 in this case. */
 Test(run_tests, fails_when_what_a_test_has_run_after_it_fails)
 {
     make_program("unit/x",
@@ -151,7 +151,7 @@ Test(run_tests, fails_when_a_test_is_skipped_that_has_no_reason_to)
     cr_expect_eq(run_tests("tests/api/x.test.mjs"), 1);
 }
 
-/* What takes hours is for who asks for it. */
+/* Tests that take hours run only on request. */
 Test(run_tests, runs_endurance_in_its_own_form_alone)
 {
     static const char program[] = "build/release/tests/faults/run";
@@ -175,8 +175,8 @@ static void await(const char *condition)
     cr_assert_eq(shell(condition), 0, "%s", condition);
 }
 
-/* Three programs that do not end, of which two are run side by side, or one on a stack; returns
-   when they run. */
+/* Starts run-tests with programs that do not end: three, of which two run side by side, or one on a
+   stack. Returns when `until` is true. */
 static pid_t start(const char *const *programs, const char *until)
 {
     char tool[64];
@@ -229,7 +229,7 @@ Test(run_tests, end_with_a_signal_and_begin_nothing_more)
     }
 }
 
-/* As `timeout make test-long` has it: make tells its children of a signal that the whole group has got. */
+/* As in `timeout make test-long`: make forwards a signal that the whole group has received. */
 Test(run_tests, end_however_often_the_signal_comes)
 {
     static const char *const programs[] = {UNIT, NULL};
@@ -253,7 +253,7 @@ Test(run_tests, end_however_often_the_signal_comes)
     cr_expect_eq(shell(ARE_GONE), 0);
 }
 
-/* The test has started a separate stack, too. */
+/* The test program has started a separate stack, too. */
 Test(run_tests, leave_no_stack_however_they_end)
 {
     static const char *const programs[] = {"build/release/tests/integration/run", NULL};

@@ -10,8 +10,8 @@
 static char root[64];
 static char printed[1024];
 
-/* A command in that folder: its exit status; what it prints, without the last newline, is in
-   `printed`. */
+/* Runs a command in that folder and returns its exit status; its output, without the last newline,
+   is in `printed`. */
 static int run(const char *command)
 {
     char whole[2048];
@@ -169,8 +169,8 @@ Test(version, leaves_the_source_alone_unless_it_changes)
     expect("echo 1.2.4-dev >VERSION && tools/version --source v.c && grep -c 1.2.4-dev v.c", "1");
 }
 
-/* tools/check-compose, tools/check-kubernetes and the tests of clients in tests/api see to it that it
-   stands there. */
+/* tools/check-compose, tools/check-kubernetes and the client tests in tests/api check that the
+   version is in these places. */
 Test(version, is_set_wherever_it_is_named)
 {
     char command[512];

@@ -1,4 +1,4 @@
-/* tests/faults/watch-endurance: what it calls growth, slower, failed and unwatched. */
+/* tests/faults/watch-endurance: what it reports as growth, slower, failed and unwatched. */
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,19 +18,19 @@ enum {
     MS = 10,
 };
 
-/* Of audit-0, which lives, and nats, which is killed. */
+/* Samples of audit-0, which keeps running, and nats, which is killed. */
 struct process {
-    int rss_kb, descriptors, connections, series, disk_kb; /* how much each rises in a minute */
+    int rss_kb, descriptors, connections, series, disk_kb; /* the rise a minute */
     int begins_s, ends_s, gap_s; /* of its samples; the gap is in the middle */
     int life_s;                  /* 0: one life */
 };
 
-/* To four requests a second. */
+/* Answers to four requests a second. */
 struct answers {
     int slower_ms; /* in the second half */
     int failed_in_1000, failed_status, fails_from_s;
     int late_ms;      /* of one request */
-    int slow_until_s; /* the first are */
+    int slow_until_s; /* requests before this are slow */
 };
 
 static struct process audit, nats;
@@ -118,7 +118,7 @@ static void write_answers(void)
     cr_assert_eq(fclose(file), 0);
 }
 
-/* The exit status; what it says is in `output`. */
+/* The exit status; its output is in `output`. */
 static int run(const char *command)
 {
     FILE *said = popen(command, "re");
@@ -159,21 +159,21 @@ Test(watch_endurance, finds_nothing_in_what_stays_as_it_is)
 
 /* -- processes ------------------------------------------------------------------------------- */
 
-/* 3 MB, and a byte for each request of the run's: 200 kB a minute for 18 minutes are more. */
+/* The bound is 3 MB plus a byte a request; 200 kB a minute for 18 minutes exceed it. */
 Test(watch_endurance, names_memory_that_grows)
 {
     audit.rss_kb = 200;
     expect_report("GROWS");
 }
 
-/* What all lives of a process have in common is its growth, though each begins again. */
+/* Growth that all lives of a process share counts, even if each begins at the same size. */
 Test(watch_endurance, names_memory_of_a_server_that_grows_in_each_life)
 {
     nats.rss_kb = 9000;
     expect_report("GROWS");
 }
 
-/* A server's may rise by so much in its longest life, a third of which is not judged. */
+/* Memory of a server may rise this much in its longest life, whose first third is not judged. */
 Test(watch_endurance, judges_a_life_and_not_what_it_would_have_been)
 {
     nats.rss_kb = 4000;
@@ -242,7 +242,7 @@ Test(watch_endurance, names_a_gap_in_the_watch)
 
 /* -- disk ------------------------------------------------------------------------------------ */
 
-/* 40 bytes a request. */
+/* The bound is 40 bytes a request. */
 Test(watch_endurance, names_logs_that_say_too_much)
 {
     audit.disk_kb = 250;
@@ -277,7 +277,7 @@ Test(watch_endurance, names_a_run_that_made_no_partition_at_all)
 
 /* -- answers --------------------------------------------------------------------------------- */
 
-/* That is one in a thousand of all, but all at the end. */
+/* Only one in a thousand of all answers, but all of them at the end. */
 Test(watch_endurance, names_answers_that_fail_at_the_end)
 {
     answers.failed_in_1000 = 2;
@@ -306,8 +306,8 @@ Test(watch_endurance, names_what_becomes_slower)
     expect_report("SLOWER");
 }
 
-/* What is slow for that long and a little longer is most of ten parts from the begin on, but less than half of
-   those that count. */
+/* Answers are slow for the settling time and a little longer: in most of the first ten parts if
+   these began with the run, in fewer than half as they begin after settling. */
 Test(watch_endurance, leaves_out_the_time_in_which_all_settles)
 {
     answers.slower_ms = 3;
@@ -341,7 +341,7 @@ Test(watch_endurance, judges_nothing_by_nothing)
 
 /* -- watch ----------------------------------------------------------------------------------- */
 
-/* A port where whoever connects is told what is no HTTP. */
+/* A port that answers connections with something other than HTTP. */
 static int speak_no_http(pid_t *pid)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -387,7 +387,7 @@ Test(watch_endurance, watches_until_it_is_told_to_end_whatever_a_process_answers
     cr_expect_geq(atoi(output), 3);
 }
 
-/* psql may wait for a server that stands. */
+/* psql may wait for a server that hangs. */
 Test(watch_endurance, waits_for_psql_only_so_long)
 {
     char text[640];

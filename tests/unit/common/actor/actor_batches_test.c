@@ -1,4 +1,4 @@
-/* Two batches of an actor at once: neither waits for the other, nor fails with it. */
+/* Two batches of an actor at once: neither waits for the other or fails with it. */
 #include <time.h>
 
 #include "tests/unit/common/actor/actor_fixture.h"
@@ -56,7 +56,7 @@ Test(actor_batches, runs_one_beside_another_that_commits)
     ask_until("then", "created then");
 }
 
-/* The one that is lost was asked for and is not written; the other goes on. */
+/* The command of the lost connection is not written; the other connection continues. */
 Test(actor_batches, loses_one_connection_and_not_the_other)
 {
     hold_back();
@@ -113,7 +113,7 @@ static int64_t cpu_us(void)
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* Both are held, and what comes waits for one of them, asleep. */
+/* Both batches are blocked. A new command waits for one of them, and the actor sleeps. */
 Test(actor_batches, begins_no_third_and_sleeps_meanwhile)
 {
     int64_t start_us, cpu_before_us;
@@ -135,7 +135,7 @@ Test(actor_batches, begins_no_third_and_sleeps_meanwhile)
     cr_assert_eq(command_client_count(client, "created"), 3);
 }
 
-/* One after the other. */
+/* The time of 20 calls, one after the other. */
 static int64_t time_of_calls(void)
 {
     const int64_t start_us = clock_mono_us();
@@ -146,7 +146,7 @@ static int64_t time_of_calls(void)
     return clock_mono_us() - start_us;
 }
 
-/* The other one is tried for again and again, and no command waits for that. */
+/* The actor retries the second connection, and no command waits for that. */
 Test(actor_batches, works_with_one_connection_where_there_is_no_other)
 {
     static char alone[POSTGRES_URL_MAX];

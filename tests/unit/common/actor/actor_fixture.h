@@ -27,7 +27,7 @@ enum { HEALED_US = 30 * 1000 * 1000 };
 
 static struct postgres_server database;
 static const char *const url = database.url;
-static const char *actor_url = database.url; /* as the actor connects */
+static const char *actor_url = database.url; /* how the actor connects */
 static struct nats_server nats;
 static struct actor_metrics *metrics;
 static struct actor *actor;
@@ -35,7 +35,7 @@ static struct actor *lane; /* the actor's, if a test has started one */
 static struct command_client *client;
 static PGconn *gate; /* holds commands back by a lock that the sample service's `block` waits for */
 
-/* Asks until that is in the answer, however often it takes. */
+/* Repeats a command until `answer` is in its reply. */
 static inline void ask_until(const char *body, const char *answer)
 {
     const int64_t until_us = clock_mono_us() + HEALED_US;
@@ -46,7 +46,7 @@ static inline void ask_until(const char *body, const char *answer)
     } while (strstr(command_client_call(client, SAMPLE_PUT, body, COMMAND_NORMAL), answer) == NULL);
 }
 
-/* Most tests say what becomes of a batch that nothing runs beside. */
+/* Most tests are about a batch that runs alone. */
 static size_t batches = 1;
 
 static inline void start_actor_of(const struct service *service, size_t mailbox_max)
@@ -65,7 +65,7 @@ static inline void start_actor_of(const struct service *service, size_t mailbox_
     cr_assert_not_null(actor);
     while (!actor_bus_is_up(actor) || !actor_database_is_up(actor))
         usleep(1000);
-    ask_until("", "parameter_not_found "); /* up is not yet subscribed */
+    ask_until("", "parameter_not_found "); /* a connection does not imply a subscription yet */
     command_client_reset(client);
     postgres_do(url, "DELETE FROM audit.entries");
 }
@@ -132,8 +132,8 @@ static inline void open_gate(void)
     PQclear(PQexec(gate, "SELECT pg_advisory_unlock(1)"));
 }
 
-/* Everything that was asked is on its way to the actor: the server has read it with the first round
-   trip, and with the second has passed it on. */
+/* Sends all commands on their way to the actor: the server has read them after the first round
+   trip, and forwarded them after the second. */
 static inline void push(void)
 {
     command_client_flush(client);
@@ -144,7 +144,7 @@ static inline void push(void)
     postgres_await(url, "SELECT count(*) FROM pg_stat_activity WHERE application_name = '" name    \
                         "' AND wait_event_type = 'Lock' AND datname = current_database()")
 
-/* Lets the actor wait inside a separate transaction; what is asked then waits for one batch. */
+/* Blocks the actor inside a separate transaction; commands sent from then on form one batch. */
 static inline void hold_back(void)
 {
     close_gate();

@@ -65,7 +65,7 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
                   "%s", answer);
     } while (actor_database_is_up(actor));
     ask_until("x", "no responders");
-    /* Who waited for an answer would do so until the deadline. */
+    /* A command that waited for a reply would wait until its deadline. */
     start_us = clock_mono_us();
     for (int i = 0; i < 5; i++)
         cr_assert(has_answer("no responders"));
@@ -81,7 +81,7 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
     postgres_server_stop(&own);
 }
 
-/* It is up, and of no use: as when it was demoted and the primary is elsewhere. */
+/* The database is up but of no use, as after a demotion: the primary is elsewhere. */
 Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby)
 {
     struct postgres_server own;
@@ -104,7 +104,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby
     postgres_server_stop(&own);
 }
 
-/* A backend that is killed is no reason: it is there again within milliseconds. */
+/* A killed backend is no reason to leave: the connection is back within milliseconds. */
 Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
 {
     for (int i = 0; i < 20; i++) {
@@ -115,7 +115,7 @@ Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
         answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
         if (clock_mono_us() - start_us < 250000)
             cr_assert_str_neq(answer, "no responders");
-        /* Killed again in the middle of that, it would be away for as long as both took. */
+        /* A second kill during the reconnect would keep it away for the time of both. */
         ask_until("x", "created x");
     }
 }
@@ -141,7 +141,7 @@ static void put_relay_between(void)
              (unsigned)way.port, name);
 }
 
-/* The actor has nothing to do. */
+/* Starts an idle actor. */
 static void start_behind_relay(void)
 {
     put_relay_between();
@@ -165,7 +165,7 @@ static void await_return(void)
         usleep(1000);
 }
 
-/* As when the database is restarted: the first command meets a link that is gone. */
+/* As when the database restarts: the first command finds the link lost. */
 Test(actor_membership, lets_a_command_wait_until_a_lost_link_is_back)
 {
     start_behind_relay();
@@ -196,7 +196,7 @@ Test(actor_membership, lets_a_command_wait_in_the_slow_lane_too)
         await_loss_of(lane);
         command_client_send(client, SAMPLE_PUT, "slow", COMMAND_NORMAL);
         push();
-        usleep(100 * 1000); /* in which it looks for its database more than once */
+        usleep(100 * 1000); /* the actor tries its database several times */
         tcp_proxy_restore(&way);
         command_client_await(client, 1);
         cr_assert_eq(command_client_count(client, "created"), 1, "round %d", i);
@@ -204,7 +204,7 @@ Test(actor_membership, lets_a_command_wait_in_the_slow_lane_too)
     cr_assert_eq(metric_read(metrics->slow_lane), 3);
 }
 
-/* It would see it at its next look, a second apart. */
+/* Its periodic check, once a second, would see it later. */
 Test(actor_membership, sees_at_once_that_its_link_is_gone_though_it_has_nothing_to_do)
 {
     int64_t took_us = 0;
@@ -222,8 +222,8 @@ Test(actor_membership, sees_at_once_that_its_link_is_gone_though_it_has_nothing_
     cr_assert_lt(took_us, limit_scaled(2500 * INT64_C(1000)), "in ten times");
 }
 
-/* The one that is cut off refuses what it is given, until it is given nothing any more. Somebody is
-   always there. */
+/* The actor that is cut off refuses commands until it has left the queue group. Another one always
+   responds. */
 static void expect_only_the_other_to_answer(const struct actor *cut)
 {
     const int64_t until_us = clock_mono_us() + HEALED_US;
@@ -273,7 +273,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_away)
 
 /* -- programs that hang ---------------------------------------------------------------------- */
 
-/* As an actor is between its statements and its commit; whoever hangs there comes no further. */
+/* A session between its statements and its commit, like an actor that hangs there. */
 static PGconn *begin_as(const char *name, const char *statement)
 {
     char named[POSTGRES_URL_MAX + 64];
@@ -332,7 +332,7 @@ Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
                                                 .database_url = own.url});
     while (!actor_bus_is_up(actor))
         usleep(1000);
-    until_us = clock_mono_us() + 300000; /* in which it takes more than one step */
+    until_us = clock_mono_us() + 300000; /* time for more than one step */
     while (clock_mono_us() < until_us) {
         command_client_reset(client);
         cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL),

@@ -1,4 +1,4 @@
-/* What an actor leaves to its slow lane, and what that does with it. */
+/* Which commands an actor leaves to its slow lane, and how the lane runs them. */
 #include <stdlib.h>
 
 #include "tests/unit/common/actor/actor_fixture.h"
@@ -22,7 +22,7 @@ static void start_again(const struct service *service, size_t lane_max)
     start_actor_of(service, 0);
 }
 
-/* From now on its commands are left to the lane. */
+/* From now on the organization's commands go to the lane. */
 static void be_slow(void)
 {
     cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "costs-5000", COMMAND_NORMAL),

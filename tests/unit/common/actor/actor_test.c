@@ -79,7 +79,7 @@ Test(actor, commits_what_waits_together_with_its_entries)
     cr_assert_eq(command_client_count(client, "created"), 101);
     cr_assert_eq(count("SELECT count(*) FROM sample"), 101);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 101);
-    /* The one that held the others back, and few more: each with its entries. */
+    /* The transaction that held the others back, and few more, each with its entries. */
     cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 10);
     cr_assert_eq(count("SELECT count(*) FROM (SELECT xmin::text FROM sample EXCEPT"
                        " SELECT xmin::text FROM audit.entries) AS t"),
@@ -117,7 +117,7 @@ Test(actor, keeps_a_bad_command_from_harming_its_neighbours)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries WHERE http_status = 500"
                        " AND outcome = 'error'"),
                  1);
-    /* Not one by one. */
+    /* Not one transaction for each command. */
     cr_assert_leq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 2);
     cr_assert_eq(metric_read(metrics->fallbacks), 1);
 }
@@ -195,7 +195,7 @@ Test(actor, runs_the_others_when_a_statement_takes_too_long)
     cut_off_one_of_many(200);
 }
 
-/* That is longer than it is looked for what fails. */
+/* The statement takes longer than the search for the failing command may take. */
 Test(actor, runs_the_others_when_a_statement_has_taken_all_the_time)
 {
     cut_off_one_of_many(1500);
@@ -223,7 +223,7 @@ Test(actor, takes_what_was_cut_off_for_expensive)
         command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
     let_go();
     command_client_await(client, 1 + 1 + 5);
-    /* What its organization asks for next is expected to take as long, and so is alone. */
+    /* The organization's next commands are expected to take as long, so each runs alone. */
     cr_assert_eq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 1 + 5);
 }
 
@@ -242,7 +242,7 @@ Test(actor, answers_what_is_committed_before_it_tries_anything_again)
 
 static void ask_for_pages(const char *bytes)
 {
-    /* It is known, and has asked for little so far. */
+    /* The organization is known, with small replies so far. */
     command_client_call(client, SAMPLE_FILL, "10", COMMAND_NORMAL);
     postgres_do(url, "DELETE FROM audit.entries");
     hold_back();
@@ -259,9 +259,9 @@ static void ask_for_pages(const char *bytes)
 Test(actor, leaves_to_the_next_batch_what_one_cannot_hold)
 {
     ask_for_pages("3000000");
-    /* Not more than three, and one to go beyond. */
+    /* At most three pages in a batch, and one that goes beyond the bound. */
     cr_assert_geq(count("SELECT count(DISTINCT xmin::text) FROM audit.entries"), 1 + PAGES / 4);
-    /* It is a surprise but once. */
+    /* The size is unexpected only once. */
     cr_assert_leq(metric_read(metrics->deferred), PAGES);
     cr_assert_eq(metric_read(metrics->fallbacks), 0);
 }
@@ -327,7 +327,7 @@ Test(actor, lets_nobody_wait_for_the_lock_of_another)
     cr_assert_eq(metric_read(metrics->lock_refusals), metric_read(metrics->fallbacks) + 1);
 }
 
-/* One after the other they take longer than it is looked for what fails. */
+/* One after the other they take longer than the search for failing commands may take. */
 Test(actor, refuses_nobody_for_the_many_locks_of_others)
 {
     enum { LOCKS = 50, FIRST = 100 };
@@ -348,7 +348,7 @@ Test(actor, refuses_nobody_for_the_many_locks_of_others)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + LOCKS);
 }
 
-/* Those that failed for good still have their entries, however long the others took. */
+/* Commands that failed for good still get their entries, however long the others took. */
 Test(actor, records_what_failed_when_the_time_is_over)
 {
     start_actor_whose_statements_may_take(700);
@@ -364,7 +364,7 @@ Test(actor, records_what_failed_when_the_time_is_over)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + 2);
 }
 
-/* It is tried for half a second, which may pass while this test waits for a processor. */
+/* The actor retries for half a second, which may pass while this test waits for a CPU. */
 Test(actor, runs_a_command_when_its_lock_is_free_again)
 {
     for (int tries = 0; command_client_count(client, "created") == 0; tries++) {
@@ -394,7 +394,7 @@ Test(actor, looks_for_what_fails_for_a_bounded_time)
         command_client_send(client, SAMPLE_PUT_ALL, "lock-1", COMMAND_NORMAL);
     command_client_await(client, 100);
     cr_assert_eq(command_client_count(client, "unavailable"), 100);
-    /* One after the other they would take 2 s at least, with long lock timeouts 30 s. */
+    /* One after the other they would take at least 2 s, or 30 s with long lock timeouts. */
     cr_assert_lt(clock_mono_us() - start_us, 2000000 * limit_scaled(1));
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
@@ -471,7 +471,7 @@ Test(actor, does_not_run_a_command_past_its_deadline)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
-/* The first alone, until it is known that bundles are permitted. */
+/* The first command travels alone, before bundles are known to be permitted. */
 Test(actor, runs_of_a_bundle_what_is_not_past_its_deadline)
 {
     cr_assert_str_eq(command_client_call(client, SAMPLE_PUT_BUNDLED, "first", COMMAND_NORMAL),
@@ -533,7 +533,7 @@ Test(actor, takes_in_no_more_than_it_may_while_it_waits_for_the_database)
     cr_assert_eq(command_client_count(client, "created"), 1 + 8);
 }
 
-/* 4.2 s of work in one batch, which is cut off at its deadline of 3 s. */
+/* 4.2 s of work in one batch with a deadline after 3 s. */
 static void send_eight_long(void)
 {
     hold_back();
@@ -563,7 +563,7 @@ Test(actor, does_not_begin_what_would_be_late)
     actor_free(actor);
     start_actor_of(&few, 0);
     hold_back();
-    /* The first two take two seconds of three. */
+    /* The first two commands take two of the three seconds. */
     for (int i = 0; i < 6; i++)
         command_client_send(client, SAMPLE_PUT, "long-1000", COMMAND_SHORT_DEADLINE);
     let_go();

@@ -1,4 +1,4 @@
-/* Who is next, of what waits in a mailbox. */
+/* Which of a mailbox's waiting messages is next. */
 #include "common/actor/fair_queue.h"
 
 #include <criterion/criterion.h>
@@ -24,7 +24,7 @@ static void close_queue(void)
 
 TestSuite(fair_queue, .init = open_queue, .fini = close_queue);
 
-/* An organization is a letter. Messages are never looked into: one is a place of this array. */
+/* An organization is a letter. The queue never reads messages: each is an address in this array. */
 static char messages['h'][100000];
 
 static struct bus_message *message_of(char organization, int number)
@@ -56,7 +56,7 @@ static bool add_sized(char organization, int number, size_t bytes, struct waitin
     return fair_queue_add(&queue, &id, &waiting, excess);
 }
 
-/* Until it is in, or turned away. Returns how many are; the last one is *excess. */
+/* Adds a message until it is in or turned away. Returns how many were; *excess is the last one. */
 static size_t press_in(char organization, int number, size_t bytes, struct waiting *excess)
 {
     size_t n = 0;
@@ -82,7 +82,7 @@ static void take(size_t max)
     n_batch = fair_queue_take(&queue, max, now_us, batch);
 }
 
-/* All of the batch has cost and answered so much. */
+/* Charges each message of the batch with this cost and reply size. */
 static void charge(uint32_t cost, size_t bytes)
 {
     for (size_t i = 0; i < n_batch; i++)
@@ -98,7 +98,7 @@ static size_t count(char organization)
     return n;
 }
 
-/* As if something of it had been answered before. */
+/* Runs one message of the organization with this cost and reply size. */
 static void make_known(char organization, uint32_t cost, size_t bytes)
 {
     add(organization, 1);
@@ -220,7 +220,7 @@ Test(fair_queue, bounds_bytes_too)
     cr_assert_leq(queue.bytes, MAX_BYTES);
 }
 
-/* The newest of whom has most may be much smaller than what comes. */
+/* The newest messages of the organization with the most may be much smaller than the new one. */
 Test(fair_queue, makes_room_for_all_bytes_that_come)
 {
     struct waiting excess;
@@ -264,7 +264,7 @@ Test(fair_queue, ends_a_batch_that_is_expected_to_take_long)
     make_known('b', 1, 0);
     add('a', 20);
     take(BATCH_MAX);
-    expect_batch("aa"); /* alone, debts or not */
+    expect_batch("aa"); /* other organizations' debts do not matter: it is alone */
     charge(100, 0);
     add('b', 3);
     take(BATCH_MAX);
@@ -342,7 +342,7 @@ Test(fair_queue, expects_what_it_is_told_of_one_that_was_given_back)
     cr_assert_eq(n_batch, 2);
 }
 
-/* A batch takes longer than what is in it costs. */
+/* A batch may take longer than the sum of its costs. */
 Test(fair_queue, takes_the_time_of_others_for_a_debt_too)
 {
     const int64_t start_us = now_us;
@@ -404,7 +404,7 @@ Test(fair_queue, takes_time_in_which_nothing_was_asked_for_a_debt)
     expect_batch("ab");
 }
 
-/* -- what is put back ------------------------------------------------------------------------ */
+/* -- messages put back ----------------------------------------------------------------------- */
 
 Test(fair_queue, tries_again_when_it_is_due_and_before_what_came_later)
 {
@@ -445,7 +445,7 @@ Test(fair_queue, takes_what_was_given_back_before_what_came_later)
     charge(1, 0);
 }
 
-/* Even when as much as may wait has come in meanwhile. */
+/* Even if the queue has filled up in the meantime. */
 Test(fair_queue, has_a_place_for_what_is_given_back)
 {
     make_known('a', 1, 0);

@@ -1,4 +1,4 @@
-/* Who is slow, and what is left to the slow lane. */
+/* Which organizations are slow, and what is left to the slow lane. */
 #include "common/actor/slow_lane.h"
 
 #include <criterion/criterion.h>
@@ -40,7 +40,7 @@ static bool is_slow(int number)
     return slow_lane_has(lane, &id, now_us);
 }
 
-/* -- who is slow ----------------------------------------------------------------------------- */
+/* -- slow organizations ---------------------------------------------------------------------- */
 
 Test(slow_lane, has_who_asks_for_much)
 {
@@ -98,7 +98,7 @@ Test(slow_lane, keeps_who_goes_on)
     }
 }
 
-/* By whatever they have cost, it is over when as much time has passed. */
+/* Whatever the commands have cost, it is forgotten after SLOW_US. */
 Test(slow_lane, forgets_what_a_command_without_bounds_has_cost)
 {
     (void)charge(1, UINT32_MAX);
@@ -125,7 +125,7 @@ Test(slow_lane, has_room_for_the_latest_of_any_number_of_organizations)
     }
 }
 
-/* -- what is left to it ---------------------------------------------------------------------- */
+/* -- commands for the lane ------------------------------------------------------------------- */
 
 static bool put(int number, size_t bytes)
 {
@@ -136,7 +136,7 @@ static bool put(int number, size_t bytes)
     return slow_lane_put(lane, &id, &waiting);
 }
 
-/* -1: there is none. */
+/* -1: the lane is empty. */
 static int take(void)
 {
     struct waiting waiting;

@@ -1,4 +1,4 @@
-/* The audit log against a real table; what an actor makes of it is in actor_test.c. */
+/* The audit log against a real table; how an actor uses it is in actor_test.c. */
 #include "common/audit_log/audit_log.h"
 
 #include <criterion/criterion.h>

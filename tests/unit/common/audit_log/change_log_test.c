@@ -1,4 +1,4 @@
-/* What the log of changes says of a command, and how it is written. */
+/* What the log of changes records about a command, and how it is written. */
 #include "common/audit_log/audit_log.h"
 
 #include <criterion/criterion.h>

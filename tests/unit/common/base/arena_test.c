@@ -104,7 +104,7 @@ Test(arena, bytes_behind_a_block_are_out_of_bounds)
 }
 #endif
 
-/* AddressSanitizer sees that this memory is unused. */
+/* Reads memory that AddressSanitizer has marked as unused. */
 __attribute__((no_sanitize_address)) static bool begins_with(const char *text, const char *with)
 {
     for (size_t i = 0; with[i] != '\0'; i++)

@@ -4,7 +4,7 @@
 #include <locale.h>
 #include <string.h>
 
-/* Every byte that `is_in` takes for one of its class, in order. */
+/* All bytes in the class `is_in`, in order. */
 static const char *members_of(bool (*is_in)(char))
 {
     static char members[257];

@@ -24,7 +24,7 @@ static void setup(void)
 
 TestSuite(log, .init = setup);
 
-/* What was written, which must be one line that is one JSON object. */
+/* The output, which must be one line with one JSON object. */
 static json_t *written(void)
 {
     ssize_t n = read(ends[0], line, sizeof(line) - 1);
@@ -100,7 +100,7 @@ Test(log, escapes_whatever_is_in_a_string)
     json_decref(object);
 }
 
-/* A terminal that shows the log would obey them: U+009B is what ESC [ is. */
+/* A terminal that shows the log would execute them: U+009B is the same as ESC [. */
 Test(log, escapes_the_control_characters_of_all_ranges)
 {
     LOG(LOG_INFO, "m", log_str("s", "\x1B[2J \x7F \xC2\x9B, \xC2\xA0"));

@@ -32,7 +32,7 @@ static void open_pipe(void)
 
 /* Reads lines until one holds `last`, or to the end when that is NULL, and checks each. */
 struct seen {
-    long long n, lost; /* lines, that about lost ones not counted; what it says */
+    long long n, lost; /* lines without the one about lost lines; its number */
     long long latest;  /* "number" of the latest line that had one */
     bool is_in_order;
 };
@@ -144,7 +144,7 @@ Test(log_writer, counts_what_cannot_be_written_and_tells_when_it_can)
 
 static bool is_apart;
 
-/* After a fork it takes its own thread for another's. */
+/* After a fork, LeakSanitizer mistakes its own thread for another's. */
 int __lsan_is_turned_off(void)
 {
     return is_apart;
@@ -153,7 +153,7 @@ int __lsan_is_turned_off(void)
 static bool is_apart;
 #endif
 
-/* Runs `end` in a separate process, whose log goes into the pipe; how that process ended. */
+/* Runs `end` in a separate process that logs into the pipe; returns its wait status. */
 static int run_apart(void (*end)(void))
 {
     pid_t pid = fork();
@@ -261,7 +261,7 @@ static void *crash_when_it_reads_the_zone(void *unused)
     return NULL;
 }
 
-/* While tzset() reads a file it holds the lock that each conversion of a time takes. */
+/* While tzset() reads a file, it holds the lock that every time conversion takes. */
 static void crash_while_the_zone_is_locked(void)
 {
     pthread_t thread;

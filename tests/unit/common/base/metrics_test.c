@@ -79,7 +79,7 @@ Test(metrics, durations_are_observed_in_microseconds_and_shown_in_seconds)
                "t_wait_seconds_count{op=\"x\"} 3\n");
 }
 
-/* A clock that others set may go back meanwhile; the text must stay one that can be read. */
+/* A clock that is set may go back during a measurement; the text must stay valid. */
 Test(metrics, a_duration_below_zero_is_none)
 {
     struct metric *m = metric_histogram_seconds("t_back_seconds", NULL, "Back.");

@@ -37,7 +37,7 @@ Test(watchdog, is_not_expected_of_who_has_ended)
     cr_expect_eq(watchdog_overdue(WATCHDOG_LIVE_US, NULL), 1);
     watchdog_end();
     cr_expect_eq(watchdog_overdue(0, NULL), 0);
-    watchdog_kick_at(0); /* of a thread that has not begun: nothing */
+    watchdog_kick_at(0); /* a no-op: the thread has not begun */
     cr_expect_eq(watchdog_overdue(0, NULL), 0);
 }
 

@@ -1,4 +1,4 @@
-/* The form of a bundle: what is written reads the same again, and nothing else is read. */
+/* The format of a bundle: what was written reads back the same, and nothing malformed is read. */
 #include "common/bus/bundle.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@
 
 static const struct bus_header two[] = {{"Request-Id", "r1"}, {"Scope", "full"}};
 
-/* Of its own size, so that a read behind its end is found. */
+/* An allocation of the exact size, so that sanitizers find a read beyond its end. */
 static struct str copy_of(struct str s)
 {
     char *p = malloc(s.n);
@@ -96,7 +96,7 @@ Test(bundle, is_not_read_when_cut_off_anywhere)
     bundle_release(&writer);
 }
 
-/* Each byte of the lengths and of the zeros between headers counts. */
+/* Each of the zero bytes in headers counts. */
 Test(bundle, is_not_read_with_headers_that_do_not_pair)
 {
     struct bundle_writer writer = {.p = NULL};
@@ -129,7 +129,7 @@ Test(bundle, is_not_read_with_a_length_beyond_its_end)
 
 enum { LARGE = 32 * 1024, HEAD = 16 };
 
-/* Of what repeats itself, or of what does not. */
+/* Fills with bytes that repeat or do not. */
 static void fill(char *p, size_t n, bool repeats)
 {
     uint32_t state = 1;
@@ -232,7 +232,7 @@ Test(bundle, takes_what_another_writer_holds)
     bundle_release(&other);
 }
 
-/* Claims that are not true, each without more memory than the block could fill. */
+/* False lengths. None makes the reader allocate more memory than the block could fill. */
 Test(bundle, expands_nothing_that_is_forged)
 {
     static const uint32_t lengths[] = {0,         1, LARGE - 1, LARGE + 1, BUNDLE_COMPRESS_MAX + 1,
@@ -252,7 +252,7 @@ Test(bundle, expands_nothing_that_is_forged)
         item = only_item(&writer);
         cr_assert_null(bundle_expand(&item, BUNDLE_COMPRESS_MAX).p, "%u", lengths[i]);
     }
-    writer.p[HEAD - 1] = 3; /* no room for the length that it had */
+    writer.p[HEAD - 1] = 3; /* no room for the expanded length */
     memset(writer.p + HEAD - 3, 0, 2);
     cr_assert_eq(count_of((struct str){writer.p, HEAD + 3}), 0);
     bundle_release(&writer);

@@ -1,4 +1,4 @@
-/* Bundles where the server does not permit them, or stops to, and what comes that was not asked for. */
+/* Bundles when the server does not permit them, or no longer does, and unexpected messages. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static struct bus *open_as(int i, const char *user)
     return clients[i];
 }
 
-/* Both have a connection, and the server has the subscriptions of the second. */
+/* Both clients are connected, and the server has the subscriptions of the second. */
 static bool are_ready(void)
 {
     struct bus_message *message;
@@ -85,7 +85,7 @@ static void ask(uint64_t handle, struct str body)
     ask_of("v1.thing.get", handle, body);
 }
 
-/* The next request has that body, and travelled alone or in a bundle. */
+/* Expects the next request to have this body and to come alone or in a bundle. */
 static struct bus_message *take(struct bus_mailbox *mailbox, const char *body, bool in_bundle)
 {
     struct bus_message *message = NULL;
@@ -128,7 +128,7 @@ Test(bus_bundle_faults, heed_each_of_several_denials)
     free_clients();
 }
 
-/* As an HTTP request of the same turn of the loop, before the wake-up that tells of the denial. */
+/* Like an HTTP request in the same step of the loop, before the wake-up that reports the denial. */
 Test(bus_bundle_faults, take_apart_what_waits_when_one_is_denied)
 {
     begin(DENYING);
@@ -144,7 +144,7 @@ Test(bus_bundle_faults, take_apart_what_waits_when_one_is_denied)
     free_clients();
 }
 
-/* What is under way over a route that has had no reply is one bundle: what comes meanwhile goes alone. */
+/* A route without a reply so far has one bundle in flight: further requests travel alone. */
 Test(bus_bundle_faults, have_one_under_way_until_the_first_reply)
 {
     struct bus_message *first;
@@ -165,7 +165,7 @@ Test(bus_bundle_faults, have_one_under_way_until_the_first_reply)
     free_clients();
 }
 
-/* The server has read its new users. */
+/* The server has reloaded its users. */
 static bool is_denied_by_now(void)
 {
     static uint64_t handle = 3;
@@ -179,8 +179,8 @@ static bool is_denied_by_now(void)
     return denials() > 0;
 }
 
-/* Another one is delivered alone, and what was running is not delivered again before it. The server may
-   have cut both off to read its users. */
+/* Another request is delivered alone, and the running one is not delivered again before it. The
+   server may have disconnected both clients to reload its users. */
 static bool comes_alone(void)
 {
     static uint64_t handle = 1000;
@@ -201,7 +201,7 @@ static bool comes_alone(void)
     return is_alone;
 }
 
-/* The server's users change while a bundle that was permitted is being run. */
+/* The server's users change while a service runs a bundle that was permitted. */
 Test(bus_bundle_faults, run_nothing_again_that_may_have_been_delivered)
 {
     struct bus_message *proof, *running;
@@ -238,7 +238,7 @@ Test(bus_bundle_faults, try_again_over_another_link)
     free_clients();
 }
 
-/* Of what a server that hangs has not read, some is in its socket and the rest in this process. */
+/* Data that a hanging server has not read is partly in its socket and partly in this process. */
 Test(bus_bundle_faults, deliver_nothing_later_that_a_server_had_not_read_when_it_died)
 {
     static char large[BUNDLE_BODY_MAX];
@@ -307,7 +307,7 @@ Test(bus_bundle_faults, take_turns_with_what_travels_alone)
     free_clients();
 }
 
-/* A service that was taken over may publish to the reply subject of its own commands as it likes. */
+/* A compromised service may publish anything to the reply subjects of its own commands. */
 Test(bus_bundle_faults, hold_little_of_what_was_not_asked_for)
 {
     static char body[8192];
@@ -330,7 +330,7 @@ Test(bus_bundle_faults, hold_little_of_what_was_not_asked_for)
     pump();
     cr_assert_eq(natsSubscription_GetPending(clients[0]->routes->free->nats, &n, &bytes), NATS_OK);
     cr_assert_leq(n, 2 * BUNDLE_ITEMS_MAX);
-    ask(2, STR("b")); /* with whatever waits at the slot that it is given */
+    ask(2, STR("b")); /* gets the slot with the waiting messages */
     bus_message_free(message);
     message = take(things, "b", true);
     cr_assert_eq(bus_reply(clients[1], message, &outcome, 1, STR("B")), ST_OK);
@@ -357,7 +357,7 @@ Test(bus_bundle_faults, send_more_replies_than_a_bundle_holds_in_two)
     free_clients();
 }
 
-/* Requests that nobody waits for any more are not sent again, and their slot is closed. */
+/* Abandoned requests are not sent again, and their slot is closed. */
 static uint64_t awaited;
 
 static bool is_awaited_now(void *closure, uint64_t handle)
@@ -459,7 +459,7 @@ Test(bus_bundle_faults, leave_nothing_behind_when_handlers_send_and_the_server_i
         nats_server_start(&server);
     }
     cr_assert_gt(n_handled, 100, "%d", (int)n_handled);
-    free_clients(); /* what a bundle is kept for outlives its bus */
+    free_clients(); /* the messages of a bundle may outlive their bus */
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
         bus_message_free(kept[i]);
 }

@@ -18,7 +18,7 @@ static bool are_up(void)
     return bus_is_up(clients[0]) && bus_is_up(clients[1]);
 }
 
-/* The first bundle over a link is answered before another one leaves. */
+/* The first bundle over a link must be answered before another one is sent. */
 static void prove(struct bus_mailbox *mailbox)
 {
     struct bus_message *message = NULL;
@@ -47,8 +47,8 @@ static struct bus_mailbox *open_both(void)
     bus_serve_bundles(mailbox);
     bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(are_up()));
-    pump(); /* the subscriptions leave */
-    /* The two connections are not ordered against each other. */
+    pump(); /* sends the subscriptions */
+    /* The server reads the two connections in any order. */
     for (bool is_there = false; !is_there;) {
         struct bus_message *message = NULL;
 
@@ -86,7 +86,7 @@ static void free_replies(void)
     atomic_store(&replies.n, 0);
 }
 
-/* Where a message came by, so that those of one bundle have it in common. */
+/* The reply subject of a message; messages of one bundle share it. */
 static const char *reply_to(const struct bus_message *message)
 {
     return bus_message_reply_to(message).p;
@@ -140,13 +140,13 @@ Test(bus_bundles, use_a_reply_subject_again_when_all_of_one_is_answered)
     (void)snprintf(subject, sizeof(subject), "%s", reply_to(first));
     cr_assert_not_null(strstr(subject, ".v1.thing.get."), "%s", subject);
     answer(first, STR(""));
-    answer(first, STR("again")); /* the second is dropped */
+    answer(first, STR("again")); /* a second reply is dropped */
     cr_assert(EVENTUALLY(have_replied(1)));
     ask(2, STR(""));
     cr_assert(EVENTUALLY((next = bus_take(mailbox)) != NULL));
     cr_assert_str_eq(reply_to(next), subject);
     bus_push(clients[1]);
-    answer(first, STR("late")); /* for a request that the slot does not wait for any more */
+    answer(first, STR("late")); /* the slot no longer waits for this request */
     answer(next, STR("right"));
     cr_assert(EVENTUALLY(have_replied(2)));
     cr_assert_eq(replies.handle[1], 2);
@@ -184,9 +184,9 @@ Test(bus_bundles, are_sent_when_full_and_hold_no_large_body)
     free_clients();
 }
 
-enum { LARGE = 512 * 1024, TOO_LARGE = 1024 * 1024 }; /* for the server: its max_payload */
+enum { LARGE = 512 * 1024, TOO_LARGE = 1024 * 1024 }; /* the server's max_payload */
 
-/* That cannot be compressed. */
+/* Bytes that cannot be compressed. */
 static struct str noise(size_t n)
 {
     char *p = malloc(n);
@@ -200,7 +200,7 @@ static struct str noise(size_t n)
     return (struct str){p, n};
 }
 
-/* The one asked first is answered first, with a few bytes, and the other one with those of `large`. */
+/* Answers the first request with a few bytes, then the second one with `large`. */
 static void answer_small_and_large(struct str large)
 {
     struct bus_mailbox *mailbox = open_both();
@@ -246,7 +246,7 @@ Test(bus_bundles, carry_a_large_reply_with_others_when_it_can_be_compressed)
     free((char *)large.p);
 }
 
-/* As a gateway of the version before, which asks with digits. */
+/* Like a gateway of the previous version, whose reply subject ends in digits only. */
 Test(bus_bundles, carry_no_compressed_reply_to_who_does_not_ask_for_it)
 {
     const struct str large = {calloc(1, LARGE), LARGE};
@@ -295,7 +295,7 @@ Test(bus_bundles, take_no_compressed_request)
     free_clients();
 }
 
-/* Else a message of 8 MB could make a gateway allot a gigabyte. */
+/* Otherwise a message of 8 MB could make a gateway allocate a gigabyte. */
 Test(bus_bundles, expand_no_more_of_a_message_than_one_reply_may_have)
 {
     const struct str zeros = {calloc(1, BUNDLE_COMPRESS_MAX), BUNDLE_COMPRESS_MAX};
@@ -322,7 +322,7 @@ Test(bus_bundles, expand_no_more_of_a_message_than_one_reply_may_have)
     free((char *)zeros.p);
 }
 
-/* The one behind it is not harmed; it itself has no reply. */
+/* The next item is not affected; the request of the damaged one gets no reply. */
 Test(bus_bundles, drop_a_reply_that_cannot_be_expanded)
 {
     static char zeros[BUNDLE_BODY_MAX];
@@ -335,7 +335,7 @@ Test(bus_bundles, drop_a_reply_that_cannot_be_expanded)
     cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
     bundle_add_compressed(&bundle, 1, &outcome, 1, (struct str){zeros, sizeof(zeros)});
     bundle.p[bundle.n - 1] ^= 1;
-    bundle.p[16 + sizeof("Outcome") + sizeof("ok")] = 0x7f; /* of the length that it had */
+    bundle.p[16 + sizeof("Outcome") + sizeof("ok")] = 0x7f; /* part of the expanded length */
     bundle_add(&bundle, 2, &outcome, 1, STR("B"));
     cr_assert_eq(bus_publish(clients[1], reply_to(request), NULL, NULL, 0, bundle_bytes(&bundle)),
                  ST_OK);
@@ -396,7 +396,7 @@ Test(bus_bundles, are_answered_with_what_another_thread_makes)
     free_clients();
 }
 
-/* As a service of the version before. */
+/* Like a service of the previous version. */
 Test(bus_bundles, are_taken_apart_where_nobody_takes_them)
 {
     struct bus_mailbox *mailbox = bus_serve(open_end(0), "v1.thing.get", "thing");
@@ -437,7 +437,7 @@ Test(bus_bundles, have_no_responders_where_nobody_takes_the_requests_either)
 
 Test(bus_bundles, are_dropped_when_malformed)
 {
-    struct bus_mailbox *mailbox = open_both(); /* has sent some already */
+    struct bus_mailbox *mailbox = open_both(); /* sends bundles */
     struct bus_message *message = NULL;
 
     cr_assert_eq(bus_request(clients[0], "v1.thing.get.bundle", 0, NULL, 0, STR("\0\0\0")), ST_OK);
@@ -448,7 +448,7 @@ Test(bus_bundles, are_dropped_when_malformed)
     free_clients();
 }
 
-/* Its thread sees the loss before this one sends what it has gathered. */
+/* The thread of nats.c sees the loss before this thread sends its gathered requests. */
 Test(bus_bundles, tell_what_never_left)
 {
     (void)open_both();
@@ -457,7 +457,7 @@ Test(bus_bundles, tell_what_never_left)
     nats_server_kill(&server);
     for (int64_t until_us = clock_mono_us() + 30000000;
          bus_socket(clients[0]) >= 0 && clock_mono_us() < until_us;)
-        bus_process(clients[0]); /* reads that the server is gone, and sends nothing */
+        bus_process(clients[0]); /* reads the end of file, sends nothing */
     cr_assert(EVENTUALLY(have_replied(2)));
     cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
     cr_assert_eq(replies.kind[1], BUS_NO_RESPONDERS);

@@ -1,4 +1,4 @@
-/* The bus while its server is away, hangs, comes back or refuses it. */
+/* The bus while its server is down, hangs, comes back or refuses the connection. */
 #include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum { TIMEOUT_MS = 30000 };
 
-/* How often it has given up the processor of its own accord: it slept or waited for a lock. */
+/* Voluntary context switches of this thread: how often it slept or waited for a lock. */
 static long waits_of_this_thread(void)
 {
     struct rusage usage;
@@ -90,7 +90,7 @@ Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
     free_clients();
 }
 
-/* The way of an event loop: a missed step down and up again must not look like no change. */
+/* As an event loop uses it: a loss and reconnect within one step must still count as a change. */
 Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_the_same)
 {
     start_server();
@@ -111,8 +111,8 @@ Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_
     nats_server_start(&server);
     fds[1] = (struct pollfd){.fd = bus_socket(bus), .events = POLLIN};
     cr_assert_eq(poll(fds + 1, 1, TIMEOUT_MS), 1);
-    bus_process(bus); /* reads the end */
-    /* This is told last. */
+    bus_process(bus); /* reads the end of file */
+    /* on_link is called last. */
     for (int64_t until_us = clock_mono_us() + TIMEOUT_MS * 1000;
          atomic_load(&link.ups) < 2 && clock_mono_us() < until_us;)
         (void)poll(NULL, 0, 5);
@@ -142,7 +142,7 @@ Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
     free_clients();
 }
 
-/* nats.c holds what was published until it has another link, and to stop serving makes it send something. */
+/* nats.c keeps what was published until it reconnects, and ending a subscription makes it send. */
 Test(bus_faults, drops_it_also_when_it_stops_serving_meanwhile)
 {
     start_server();
@@ -206,7 +206,7 @@ Test(bus_faults, gets_past_a_server_that_accepts_and_stays_silent)
     int64_t took_us = clock_mono_us() - began_us;
     struct pollfd fd = {.fd = silent, .events = POLLIN};
     cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);
-    /* It gives an attempt up of itself, and who opened it was not kept for as long as that. */
+    /* The bus abandons an attempt by itself, and bus_connect() has not waited for that. */
     int attempt = accept(silent, NULL, NULL);
     fd = (struct pollfd){.fd = attempt, .events = POLLIN};
     cr_assert_eq(poll(&fd, 1, TIMEOUT_MS), 1);

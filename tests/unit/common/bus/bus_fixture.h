@@ -81,7 +81,7 @@ static inline bool is(struct str s, const char *text)
     return str_equal(s, str_of(text));
 }
 
-/* What came by an inbox. */
+/* The replies that an inbox received. */
 struct replies {
     atomic_int n;
     uint64_t handle[16];

@@ -1,4 +1,4 @@
-/* The bus while its server is going to stop and says so, with another server and without. */
+/* The bus when its server announces that it will stop, with another server and without one. */
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 enum { NODES = 2, MESSAGES = 1000 };
 
 static struct nats_server nodes[NODES];
-static int monitors[NODES]; /* ports on which they tell of themselves */
+static int monitors[NODES]; /* their monitoring ports */
 static char both_urls[160];
-static char folder[] = "/tmp/bus-move-XXXXXX"; /* of certificates */
-static struct bus_tls tls;                     /* not given, in most tests */
+static char folder[] = "/tmp/bus-move-XXXXXX"; /* for certificates */
+static struct bus_tls tls;                     /* not used in most tests */
 static atomic_int downs;
 
 static void count_downs(void *closure, bool up)
@@ -62,7 +62,7 @@ static struct bus *open_at(int i, const char *url)
     return clients[i];
 }
 
-/* What one end publishes comes to the mailbox of another one by now. */
+/* Whether the mailbox of one end receives what another end publishes. */
 static bool is_heard(struct bus *from, const char *subject, struct bus_mailbox *mailbox)
 {
     struct bus_message *message;
@@ -74,7 +74,7 @@ static bool is_heard(struct bus *from, const char *subject, struct bus_mailbox *
     return message != NULL;
 }
 
-/* Two ends at the first node, where the mailbox is that of the second end, and one at the second node. */
+/* Two ends at the first node, the second one with the mailbox, and one at the second node. */
 static struct bus_mailbox *open_ends(void)
 {
     struct bus_mailbox *mailbox, *check;
@@ -102,7 +102,7 @@ static void tell_to_leave(void)
     cr_assert_eq(kill(nodes[0].pid, SIGUSR2), 0);
 }
 
-/* A node's clients. */
+/* The number of a node's clients. */
 static int n_connected(int node)
 {
     char base[64];
@@ -170,7 +170,7 @@ static void move_with_a_request(bool bundled)
     cr_assert_eq(ask(2, bundled), ST_OK);
     answer(clients[1], take_one(mailbox), "second");
     expect_reply(&replies, 1, 2, "second");
-    /* It stays for the reply that it waits for, and the other end does not. */
+    /* The end that awaits a reply stays for it; the other end leaves. */
     cr_assert(EVENTUALLY(n_connected(0) == 1));
     answer(clients[1], held, "first");
     expect_reply(&replies, 2, 1, "first");
@@ -210,7 +210,7 @@ Test(bus_move, answers_what_was_asked_over_tls)
     cr_assert_eq(system(command), 0);
 }
 
-/* From the third end, numbered. */
+/* Publishes a number from the third end. */
 static void publish_number(int number)
 {
     char text[16];
@@ -283,7 +283,7 @@ Test(bus_move, stays_at_the_only_server_until_that_is_gone)
     cr_assert(EVENTUALLY(!bus_is_up(clients[0])));
     nats_server_start(&nodes[0]);
     cr_assert(EVENTUALLY(bus_is_up(clients[0])));
-    /* There is one link in the end, whichever of the two attempts has made it. */
+    /* One link remains, whichever of the two attempts made it. */
     cr_assert_not(WITHIN(500, false));
     cr_assert(EVENTUALLY(n_connected(0) == 1));
     cr_assert_eq(ask(2, false), ST_OK);
@@ -330,7 +330,7 @@ Test(bus_move, sends_all_that_waits_for_the_left_link)
     free_clients();
 }
 
-/* Nothing is awaited over it any more, and it would get messages that nobody looks for. */
+/* The link awaits no reply any more, and would receive messages that are never read. */
 Test(bus_move, closes_a_left_link_that_has_been_made_again)
 {
     (void)open_ends();
@@ -340,7 +340,7 @@ Test(bus_move, closes_a_left_link_that_has_been_made_again)
     cr_assert(EVENTUALLY(bus_socket(clients[0]) != before[0]));
     cr_assert(EVENTUALLY(bus_socket(clients[1]) != before[1]));
     nats_server_kill(&nodes[0]);
-    while (n_connected(1) < 5) /* of three ends, which do nothing meanwhile */
+    while (n_connected(1) < 5) /* of three ends, which are not processed here */
         poll(NULL, 0, 5);
     cr_assert(WITHIN(5000, n_connected(1) == 3));
     cr_assert_eq(atomic_load(&downs), 0);
@@ -354,10 +354,10 @@ Test(bus_move, can_be_freed_at_any_moment)
 
     tell_to_leave();
     cr_assert(EVENTUALLY(bus_socket(clients[0]) != before));
-    free_clients(); /* links are kept besides */
+    free_clients(); /* also frees the links that were left */
     (void)open_at(0, nodes[1].url);
     cr_assert(EVENTUALLY(bus_is_up(clients[0])));
     cr_assert_eq(kill(nodes[1].pid, SIGUSR2), 0);
     cr_assert_not(WITHIN(300, !bus_is_up(clients[0])));
-    free_clients(); /* it looks for another server */
+    free_clients(); /* while it looks for another server */
 }

@@ -1,4 +1,4 @@
-/* Requests over the bus and what comes back for them, against a real nats-server. */
+/* Requests over the bus and their replies, against a real nats-server. */
 #include <pthread.h>
 #include <stdio.h>
 
@@ -13,11 +13,11 @@ Test(bus_requests, carries_a_request_and_its_reply_with_their_headers)
     struct replies replies = {0};
     bus_open_inbox(client, on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(service)));
-    pump(); /* the subscription leaves */
+    pump(); /* sends the subscription */
 
     struct bus_header headers[] = {{"Request-Id", "r1"}, {"Deadline", "17"}};
     struct bus_message *request = NULL;
-    while (request == NULL) { /* the two connections are not ordered against each other */
+    while (request == NULL) { /* the server reads the two connections in any order */
         cr_assert_eq(
             bus_request(client, "v1.thing.get", 0xfeedULL << 48 | 7, headers, 2, STR(BODY)), ST_OK);
         cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL || atomic_load(&replies.n) > 0));
@@ -76,7 +76,7 @@ Test(bus_requests, brings_a_heartbeat_back_to_its_inbox)
     free_clients();
 }
 
-/* What its owner still knows; the rest of a handle is how often it was asked for. */
+/* The one awaited handle, and how often is_awaited() was called for each. */
 struct table {
     struct replies replies; /* first: for on_reply() */
     uint64_t awaited;
@@ -111,8 +111,8 @@ Test(bus_requests, listens_for_a_reply_as_long_as_its_owner_awaits_it)
     }
     cr_assert(EVENTUALLY(table.n_asked[1] > 0 && table.n_asked[2] > 1));
     pump();
-    /* What left after the slot was closed has come: the server knows nobody any more who would
-       take a reply. */
+    /* A message sent after the slot was closed has arrived: the server has no subscriber for a
+       reply any more. */
     struct bus_message *after = NULL;
     cr_assert_eq(bus_publish(bus, "v1.thing.after", NULL, NULL, 0, STR("")), ST_OK);
     cr_assert(EVENTUALLY((after = bus_take(mailbox)) != NULL));

@@ -1,4 +1,4 @@
-/* What is published on the bus, shared and listened to, against a real nats-server. */
+/* Publishing on the bus, queue groups and notices, against a real nats-server. */
 #include <pthread.h>
 
 #include "tests/unit/common/bus/bus_fixture.h"
@@ -22,7 +22,7 @@ Test(bus, leaves_out_blank_headers_without_harm_to_the_others)
     free_clients();
 }
 
-/* What is given back is freed a little later: until then it can be looked at. */
+/* A released message is freed a little later: until then the test can read it. */
 Test(bus, overwrites_what_it_frees_where_that_is_asked_for)
 {
     static const char secret[] = "correct horse battery", zeros[sizeof(secret)];
@@ -50,7 +50,7 @@ static int take_all(struct bus_mailbox *mailbox)
     return n;
 }
 
-/* Counts those with a body. */
+/* Counts messages with a body. */
 static int take_filled(struct bus_mailbox *mailbox)
 {
     int n = 0;
@@ -59,7 +59,7 @@ static int take_filled(struct bus_mailbox *mailbox)
     return n;
 }
 
-/* Clients and replicas of two releases, which need not divide their subjects in the same way. */
+/* Clients and replicas of two releases, which may subscribe to different subjects. */
 static void expect_shared(const char *subject, const char *other)
 {
     struct bus *client = open_end(0);
@@ -67,7 +67,7 @@ static void expect_shared(const char *subject, const char *other)
     struct bus_mailbox *b = bus_serve(open_end(2), other, "thing");
     int first = 0, second = 0;
     cr_assert(EVENTUALLY(bus_is_up(client) && bus_is_up(clients[1]) && bus_is_up(clients[2])));
-    /* Both are known to the server once both got something. */
+    /* The server has both subscriptions once both have received a message. */
     while (first == 0 || second == 0) {
         cr_assert_eq(bus_publish(client, "v1.thing.do", NULL, NULL, 0, STR("")), ST_OK);
         pump();
@@ -190,7 +190,7 @@ Test(bus, wakes_its_owner_from_another_thread)
     struct bus *bus = open_end(0);
     pthread_t waker;
     cr_assert(EVENTUALLY(bus_is_up(bus)));
-    cr_assert_not(WITHIN(100, false)); /* nothing else is going on any more */
+    cr_assert_not(WITHIN(100, false)); /* until nothing else happens */
     int64_t began_us = clock_mono_us();
     cr_assert_eq(pthread_create(&waker, NULL, wake, bus), 0);
     bus_wait(bus, 30000);

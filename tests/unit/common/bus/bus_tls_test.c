@@ -1,4 +1,5 @@
-/* Whom the bus trusts, and whom the server does, on real servers with certificates good and bad. */
+/* Which servers the bus trusts, and which clients the server trusts: real servers, valid and
+   invalid certificates. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static void remove_certificates(void)
 
 TestSuite(bus_tls, .init = make_certificates, .fini = remove_certificates);
 
-/* With a certificate that clients are shown; it wants one of them by our authority. */
+/* The server shows `certificate` to clients, and requires one of them that our authority signed. */
 static void serve(const char *certificate)
 {
     char config[1024];

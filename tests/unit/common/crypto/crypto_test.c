@@ -95,7 +95,7 @@ Test(password, hashes_differ_by_their_salt)
     cr_assert_str_neq(a, b);
 }
 
-/* Made with another program: N=1024, r=8, p=4. */
+/* Computed with another program: N=1024, r=8, p=4. */
 #define OTHER_TAIL                                                                                 \
     "$000102030405060708090a0b0c0d0e0f"                                                            \
     "$871a0d000e6429dd131cebcd55e85a64c0bd6b3393084f5c33701d46c2374bd3"
@@ -117,8 +117,8 @@ Test(password, matches_nothing_that_is_not_a_hash)
         "scrypt$0$8$4" OTHER_TAIL,
         "scrypt$10$0$4" OTHER_TAIL,
         "scrypt$10$8$0" OTHER_TAIL,
-        "scrypt$63$8$4" OTHER_TAIL,   /* would take all memory */
-        "scrypt$10$8$999" OTHER_TAIL, /* would take all day */
+        "scrypt$63$8$4" OTHER_TAIL,   /* takes too much memory */
+        "scrypt$10$8$999" OTHER_TAIL, /* takes too long */
         "scrypt$20$1$1" OTHER_TAIL,   /* no valid parameters: N too large for r */
         "scrypt$10$8$4" OTHER_TAIL "0",
         "scrypt$10$8$4" OTHER_TAIL "$",

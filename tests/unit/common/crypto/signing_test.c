@@ -23,7 +23,7 @@ Test(signing, accepts_what_the_key_signed_and_nothing_else)
     signing_key_free(key);
 }
 
-/* RFC 8032, 7.1, test 2. The seed of a key of ours is a hash, so only verifying can be compared. */
+/* RFC 8032, 7.1, test 2. Our keys have a hash as their seed, so only verifying can be compared. */
 Test(signing, verifies_what_others_have_signed)
 {
     struct signing_public public;

@@ -144,7 +144,7 @@ Test(db_failover, treats_a_session_that_has_become_read_only_as_lost)
     postgres_do(primary.url, "SELECT pg_reload_conf()");
     postgres_await(primary.url,
                    "SELECT (current_setting('default_transaction_read_only') = 'on')::int");
-    /* The server reads its settings between two statements. */
+    /* The server reloads its settings between two statements. */
     (void)port_in_use();
     cr_assert_eq(insert(), ST_UNAVAILABLE);
     cr_assert_str_eq(db_last_sqlstate(db), "25006");
@@ -154,7 +154,7 @@ Test(db_failover, treats_a_session_that_has_become_read_only_as_lost)
     expect_at(&standby);
 }
 
-/* As a server that was stopped: the kernel takes connections, and nobody answers. */
+/* Like a stopped server process: the kernel accepts connections, and nothing answers. */
 Test(db_failover, a_host_that_keeps_silent_does_not_hold_the_others_up)
 {
     uint16_t port;
@@ -164,7 +164,7 @@ Test(db_failover, a_host_that_keeps_silent_does_not_hold_the_others_up)
     db = db_to(url_of(port, primary.port, ""), false);
     expect_at(&primary);
     db_free(db);
-    /* Nor does it for good once the right one can be had. */
+    /* Nor does it prevent finding a primary that appears later. */
     db = db_to(url_of(port, standby.port, ""), false);
     await_trouble(no_writes);
     postgres_server_promote(&standby);
@@ -172,13 +172,13 @@ Test(db_failover, a_host_that_keeps_silent_does_not_hold_the_others_up)
     close(listener);
 }
 
-/* -- names that are looked up ------------------------------------------------------------------ */
+/* -- name resolution --------------------------------------------------------------------------- */
 
-enum { LOOK_UP_MS = 1100, REST_MS = 1500 /* less than it rests */ };
+enum { LOOK_UP_MS = 1100, REST_MS = 1500 /* less than the host's rest */ };
 
 static int n_slow_look_ups;
 
-/* libpq's: a resolver whose servers are gone takes its time to say so. */
+/* Replaces the one that libpq calls: a resolver without reachable servers takes long to fail. */
 int getaddrinfo(const char *name, const char *service, const struct addrinfo *req,
                 struct addrinfo **pai)
 {

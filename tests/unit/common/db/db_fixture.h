@@ -1,6 +1,6 @@
 /*
- * db_fixture - a database for each test, with tables and statements for what a batch can meet, and a
- * connection to it, `db`. One server serves all tests of a file. Header-only.
+ * db_fixture - a database for each test, with tables and statements for all that can happen to a
+ * batch, and a connection to it, `db`. One server serves all tests of a file. Header-only.
  */
 #ifndef TESTS_UNIT_COMMON_DB_DB_FIXTURE_H
 #define TESTS_UNIT_COMMON_DB_DB_FIXTURE_H
@@ -121,7 +121,7 @@ static inline int64_t items(void)
     return postgres_integer(url, "SELECT count(*) FROM item");
 }
 
-/* The link serves the next batch. */
+/* Expects the connection to run the next batch. */
 static inline void assert_usable(void)
 {
     cr_assert_eq(db_connect(db, 30000), ST_OK);

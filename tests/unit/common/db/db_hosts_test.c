@@ -1,4 +1,4 @@
-/* Which host is next. */
+/* Which host is tried next. */
 #include "common/db/db_hosts.h"
 
 #include <criterion/criterion.h>
@@ -96,7 +96,7 @@ Test(db_hosts, tries_each_once_a_round_from_the_one_that_served_last)
     expect_at(1);
 }
 
-/* A second of silence, four of rest; the next time two, and eight. */
+/* A host that was silent for a second rests for four; the next time for two, then eight. */
 Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
 {
     open_hosts("host=a,b");
@@ -116,7 +116,7 @@ Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
     expect_at(1);
 }
 
-/* Else each statement that took too long would cost as long as the silent one is waited for. */
+/* Otherwise each statement that timed out would also wait for the silent host. */
 Test(db_hosts, does_not_turn_to_one_that_rests)
 {
     open_hosts("host=a,b,c");
@@ -205,7 +205,7 @@ Test(db_hosts, tells_unreachable_from_the_wrong_role)
     (void)db_hosts_fail(&hosts, false, 0);
     cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");
     close_hosts();
-    /* The primary is there, and its schema does not fit. */
+    /* The primary is up, but its schema does not fit. */
     open_hosts("host=a,b");
     (void)db_hosts_objection(&hosts, "off", "off");
     (void)db_hosts_fail(&hosts, false, 0);

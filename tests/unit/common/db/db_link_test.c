@@ -31,8 +31,7 @@ Test(db_link, writes_nothing_when_the_backend_dies_before_the_commit)
     assert_usable();
 }
 
-/* The commit has been asked for, but the server's error about a statement proves that it never
-   came to it. */
+/* The commit was sent, but the server's error about a statement proves that it never ran. */
 Test(db_link, is_certain_when_the_backend_dies_in_a_statement_ahead_of_the_commit)
 {
     pthread_t killer;
@@ -94,8 +93,8 @@ Test(db_link, frees_the_locks_of_a_batch_whose_link_it_dropped)
                         " WHERE wait_event = 'PgSleep' AND datname = current_database()");
 }
 
-/* Its machine has lost power with a batch under way: no word comes, and no end of the link. */
-/* One probe that is late does not make a client vanished. */
+/* The client's machine has lost power during a batch: neither data nor an end of file arrives. One
+   late probe does not mean that the client has vanished. */
 Test(db_link, has_the_server_drop_a_client_that_vanished_within_seconds)
 {
     int64_t timeout_ms, first_probe_ms;
@@ -162,14 +161,14 @@ Test(db_link, does_not_wait_for_a_server_that_never_answers)
     start_us = clock_mono_us();
     cr_assert_eq(db_connect(deaf, 50), ST_UNAVAILABLE);
     took_us = clock_mono_us() - start_us;
-    /* Who has more time gets no further. */
+    /* A longer timeout does not help. */
     cr_assert_eq(db_connect(deaf, 2000), ST_UNAVAILABLE);
     cr_assert_lt(took_us, (clock_mono_us() - start_us) / 2);
     db_free(deaf);
     close(listener);
 }
 
-/* What is logged of a database whose second statement returns `a` and `b`, and names these. */
+/* Expects this log of a connection whose second statement returns `a`, `b` but declares `named`. */
 static void assert_columns_refused(const char *named, const char *expected)
 {
     const struct db_statement others[] = {{"fits", "SELECT 1 AS a", "a"},
@@ -201,7 +200,7 @@ Test(db_link, refuses_a_statement_that_returns_other_columns_than_it_names)
     assert_columns_refused("a bb", "column 2 is \\\"b\\\", not \\\"bb\\\"");
 }
 
-/* A caller who never waits long gets there all the same: an attempt goes on from call to call. */
+/* A caller that never waits connects all the same: an attempt continues from call to call. */
 Test(db_link, connects_in_steps)
 {
     struct db *other = db_to(url);

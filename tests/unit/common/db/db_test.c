@@ -1,4 +1,4 @@
-/* Batches on a real PostgreSQL, whose backends are killed and stopped under them. */
+/* Batches on a real PostgreSQL, whose backends are killed and stopped meanwhile. */
 #include "common/db/db.h"
 
 #include <criterion/criterion.h>
@@ -12,7 +12,7 @@
 
 TestSuite(db, .init = open_database, .fini = close_database);
 
-/* -- what a batch is --------------------------------------------------------------------------- */
+/* -- batches ----------------------------------------------------------------------------------- */
 
 Test(db, commits_all_statements_of_a_batch_as_one_transaction)
 {
@@ -57,7 +57,7 @@ Test(db, hands_values_through_and_knows_null_from_empty)
     cr_assert_null(db_value(rows, 0, 1).p);
     cr_assert(db_value_bool(rows, 0, 2));
     cr_assert_eq(db_value_int(rows, 0, 3), 42);
-    /* What a statement finds is no reason to end. */
+    /* Values outside the result or of another type do not abort. */
     cr_assert_null(db_value(rows, 1, 0).p);
     cr_assert_eq(db_value_int(rows, 1, 3), 0);
     cr_assert_eq(db_value_int(rows, 0, 2), 0);
@@ -343,7 +343,7 @@ Test(db, reports_what_only_the_commit_finds)
     assert_usable();
 }
 
-/* Proxies and forks of PostgreSQL do not make one of a pipeline by themselves. */
+/* Proxies and forks of PostgreSQL do not treat a pipeline as one transaction. */
 Test(db, is_an_explicit_transaction)
 {
     open_batch();

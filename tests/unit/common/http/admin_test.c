@@ -1,4 +1,4 @@
-/* The admin listener over a connection socket. */
+/* The admin listener, over real connections. */
 #include "common/http/admin.h"
 
 #include <criterion/criterion.h>
@@ -18,7 +18,7 @@
 
 enum { TIMEOUT_MS = 30000 };
 
-/* Of the latest ask(): where the response is. */
+/* The connection of the latest ask(), which has the response. */
 static struct http_connection latest = {.fd = -1};
 static struct connection_response got;
 
@@ -61,7 +61,7 @@ static void send_text(struct http_connection *connection, const char *text)
     cr_assert(http_connection_send(connection, text, strlen(text)));
 }
 
-/* What the listener answers to `request`; it closes the connection afterwards. */
+/* Sends `request` and reads the response; the listener then closes the connection. */
 static void ask(const struct subject *subject, const char *request)
 {
     http_connection_close(&latest);
@@ -213,7 +213,7 @@ Test(admin, answers_although_more_connect_than_it_keeps_open)
     admin_stop(s.admin);
 }
 
-/* Takes all descriptors that the process may have, but one. */
+/* Takes all but one of the descriptors that the process may have. */
 static void use_up_descriptors(struct rlimit *before)
 {
     struct rlimit few;
@@ -256,10 +256,10 @@ Test(admin, stops_at_once_although_somebody_is_connected)
     cr_assert(http_connection_open(&silent, s.port));
     cr_assert(http_connection_open(&halfway, s.port));
     send_text(&halfway, "GET /livez HTT");
-    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by now it accepted the other two */
+    ask(&s, "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"); /* by then the other two are accepted */
     int64_t began_us = clock_mono_us();
     admin_stop(s.admin);
-    /* They would be cut off after 5 s without a request. */
+    /* Without the stop they would be closed after 5 s without a request. */
     cr_assert_lt(clock_mono_us() - began_us, 4000000);
     cr_assert(http_connection_ends(&silent, TIMEOUT_MS));
     cr_assert(http_connection_ends(&halfway, TIMEOUT_MS));

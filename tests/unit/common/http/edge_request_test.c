@@ -170,7 +170,7 @@ Test(client, came_by_https_when_we_or_a_trusted_proxy_say_so)
 
 /* -- the outcome of a call ------------------------------------------------------------------- */
 
-static struct bus *bus; /* messages need the library, which the first bus opens */
+static struct bus *bus; /* messages need nats.c, which the first bus opens */
 static struct bus_message *message;
 static struct str body;
 
@@ -188,7 +188,7 @@ static void tear_down(void)
 
 TestSuite(call_outcome, .init = set_up, .fini = tear_down);
 
-/* What is made of a reply with that outcome and body; NULL: without the header. */
+/* The outcome of a call whose reply has this header and body; NULL: no header. */
 static enum outcome of_reply(const char *outcome, const char *text)
 {
     const struct bus_header header = {HEADER_OUTCOME, outcome};

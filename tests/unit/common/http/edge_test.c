@@ -55,8 +55,8 @@ Test(clock_check, believes_the_nearest_of_three_answers)
 
 struct sender {
     struct heartbeat heartbeat;
-    int n_asked;    /* whether one is awaited */
-    int n_received; /* and how many came back */
+    int n_asked;    /* calls of is_awaited() */
+    int n_received; /* heartbeats that came back */
     uint64_t handle;
 };
 
@@ -111,12 +111,12 @@ Test(edge, listens_for_one_heartbeat_however_many_a_silent_bus_was_sent)
     nats_server_pause(&server);
     for (int i = 0; i < SENT; i++)
         send_next(&sender, bus);
-    wait_until_at_least(bus, &sender.n_asked, SENT); /* all but one are closed */
+    wait_until_at_least(bus, &sender.n_asked, SENT); /* all slots but one are closed */
     nats_server_resume(&server);
     wait_until_at_least(bus, &sender.n_received, 1);
     cr_expect_eq(sender.handle, heartbeat_handle(&sender.heartbeat));
     heartbeat_received(&sender.heartbeat);
-    send_next(&sender, bus); /* its reply comes behind all that may still be under way */
+    send_next(&sender, bus); /* it arrives after all that are still in flight */
     wait_until_at_least(bus, &sender.n_received, 2);
     cr_expect_eq(sender.handle, heartbeat_handle(&sender.heartbeat));
     bus_free(bus);

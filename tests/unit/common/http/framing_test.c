@@ -193,7 +193,7 @@ Test(framing, takes_the_body_off_a_request_that_announces_too_large_a_one)
     cr_expect_eq(strncmp(parsed.method, "POST", parsed.method_n), 0);
 }
 
-/* The library cannot read a length of twenty digits and answers it in words of its own. */
+/* h2o cannot read a length of twenty digits, and answers it with a response of its own. */
 Test(framing, hands_over_a_length_without_zeros_in_front)
 {
     static const char text[] = POST HOST "Content-Length: 0000000000000000000000012\r\n\r\n";
@@ -235,7 +235,7 @@ Test(framing, hands_over_a_faulty_chunked_body_as_an_empty_one)
 
 #define MAX 16
 
-/* Decodes `text`, `step` bytes at a time as a socket would bring them; *body is NUL-terminated. */
+/* Decodes `text`, `step` bytes at a time as from a socket; *body is NUL-terminated. */
 static ssize_t decode(const char *text, size_t step, char body[256])
 {
     struct phr_chunked_decoder decoder = {.consume_trailer = 1};
@@ -263,7 +263,7 @@ static void expect(const char *text, ssize_t rest, const char *wanted)
     cr_expect_eq(decode(text, 256, body), rest, "%s", text);
     if (wanted != NULL)
         cr_expect_str_eq(body, wanted);
-    /* Byte by byte nothing is behind the body. */
+    /* Byte by byte, nothing is left after the body. */
     cr_expect_eq(decode(text, 1, body), rest > 0 ? 0 : rest, "%s in bytes", text);
     if (wanted != NULL)
         cr_expect_str_eq(body, wanted);

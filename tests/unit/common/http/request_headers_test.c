@@ -11,7 +11,7 @@ static void set_up(void)
 {
     h2o_mem_init_pool(&pool);
     headers = (h2o_headers_t){NULL};
-    memset(&got, 0xee, sizeof(got)); /* whatever was there before */
+    memset(&got, 0xee, sizeof(got)); /* stale contents */
 }
 
 static void tear_down(void)
@@ -21,7 +21,7 @@ static void tear_down(void)
 
 TestSuite(request_headers, .init = set_up, .fini = tear_down);
 
-/* As h2o does it: names it knows become its own. */
+/* As h2o does: known names become its tokens. */
 static void come(const char *name, const char *value)
 {
     h2o_add_header_by_str(&pool, &headers, name, strlen(name), 1, NULL, value, strlen(value));

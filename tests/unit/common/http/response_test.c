@@ -13,7 +13,7 @@ static h2o_pathconf_t path; /* without filters */
 static h2o_req_t req;
 static struct edge_request http;
 
-/* Where h2o hands over what it sends: the end of its chain of filters. */
+/* What h2o sends, taken at the end of its chain of filters. */
 static char sent[2 * SEND_BUDGET_SMALLEST];
 static h2o_send_state_t state;
 
@@ -61,7 +61,7 @@ static void tear_down(void)
 
 TestSuite(response, .init = set_up, .fini = tear_down);
 
-/* The name of a header as it goes out, and its value. */
+/* Whether header `i` is sent with this name and value. */
 static bool goes_out(size_t i, const char *name, const char *value)
 {
     const h2o_header_t *header = &req.res.headers.entries[i];
@@ -215,7 +215,7 @@ Test(response, that_is_streamed_ends_its_connection_where_there_are_no_chunks)
 
 /* -- the log --------------------------------------------------------------------------------- */
 
-/* What the log says of a response with this status; "": nothing. */
+/* The log line of a response with this status; "": none. */
 static const char *logged(int status, bool logs_all, bool logs_access)
 {
     static char line[4096];

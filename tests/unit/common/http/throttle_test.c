@@ -6,7 +6,7 @@
 
 static struct throttle *throttle;
 
-/* As many networks. */
+/* A different network for each `n`. */
 static struct address number(uint32_t n)
 {
     struct address address = {{0}};

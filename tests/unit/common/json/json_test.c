@@ -145,7 +145,7 @@ Test(json, names_the_place_behind_a_large_integer)
     assert_refused(STR("[9223372036854775808,\n 9223372036854775808, x]"), "line 2, column 24");
 }
 
-/* What is stored exactly comes back without an exponent. */
+/* Numbers are stored exactly and come back without an exponent. */
 Test(json, accepts_every_number_as_it_is_written_out)
 {
     char digits[512], text[900];
@@ -182,7 +182,7 @@ Test(json, bounds_the_literals_of_numbers)
     assert_refused(STR("[1E-401]"), "too long");
     assert_refused(STR("[0e99999999999999999999]"), "too long");
     assert_accepted(STR("[1e+00000000]"));
-    /* Only numbers count, not what looks like one inside a string. */
+    /* Only numbers count, not digits inside a string. */
     assert_accepted(STR("[\"\\\"1e9999\",1]"));
 }
 
@@ -199,7 +199,7 @@ Test(json, bounds_the_depth)
     snprintf(text, sizeof(text), "%s", repeat(open, "{\"\":", 20));
     snprintf(text + 80, sizeof(text) - 80, "%s", repeat(close, "[", 20));
     assert_refused(str_of(text), "nested too deeply");
-    /* Brackets side by side and inside strings are no depth. */
+    /* Brackets side by side or inside strings add no depth. */
     snprintf(text, sizeof(text), "[%s\"%s\"]", repeat(close, "[],", 40), repeat(open, "[", 40));
     assert_accepted(str_of(text));
 }

@@ -1,4 +1,4 @@
-/* Spans on their way to a collector, a real one by HTTP. */
+/* Spans and how they are sent to a collector, over real HTTP. */
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -54,7 +54,7 @@ static const char *text(const json_t *span, const char *name)
     return json_string_value(json_object_get(span, name));
 }
 
-/* -- what is recorded ------------------------------------------------------------------------- */
+/* -- recording -------------------------------------------------------------------------------- */
 
 Test(trace, is_nothing_without_an_endpoint)
 {
@@ -130,7 +130,7 @@ Test(trace, begins_for_the_share_that_the_ratio_names)
     }
 }
 
-/* -- how it is sent --------------------------------------------------------------------------- */
+/* -- sending ---------------------------------------------------------------------------------- */
 
 Test(trace, is_sent_where_and_as_the_settings_say)
 {
@@ -199,10 +199,10 @@ Test(trace, drops_and_counts_what_is_too_much_and_never_waits)
         cr_assert(span_begin(&span, STR_NONE, true));
         do_something(&span);
     }
-    /* None has waited for the collector: not even the first request has been given up. */
+    /* No span waited for the collector: not even the first request has timed out. */
     cr_expect_eq(metric("failed"), 0);
     trace_close();
-    /* A request that is not answered is given up after 5 s, and after one when all ends. */
+    /* An unanswered request times out after 5 s, and after 1 s at the end. */
     cr_expect_lt(clock_mono_us() - start_us, 4000000);
     cr_expect_geq(metric("dropped"), ALL - 2 * SPANS_MAX);
     cr_expect_eq(metric("dropped") + metric("failed"), ALL);
@@ -213,7 +213,7 @@ Test(trace, sends_what_is_left_when_it_is_closed)
     struct collector *collector = NULL;
     long long failed = -1;
 
-    /* Until the machine is quick enough for the second that this may take. */
+    /* Repeats until the machine is fast enough for the second that this may take. */
     for (int attempt = 0; attempt < 10 && failed != 0; attempt++) {
         long long before = metric("failed");
         struct span span;

@@ -1,4 +1,4 @@
-/* deploy/compose/make-secrets: what it makes, and that it leaves alone what is there. */
+/* deploy/compose/make-secrets: which files it makes, and that it leaves existing ones alone. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
     cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
 }
 
-/* A server refuses to be reloaded with another address. */
+/* A server refuses a reload with another address. */
 Test(make_secrets, has_the_bus_listen_where_it_was_told)
 {
     cr_expect_eq(shell("grep -qx 'listen: \"0.0.0.0:4222\"' \"$SECRETS_DIR/nats.conf\""), 0);
@@ -95,7 +95,7 @@ Test(make_secrets, has_the_bus_listen_where_it_was_told)
     cr_expect_eq(shell("BUS_LISTEN='a/b' deploy/compose/make-secrets 2>/dev/null"), 1);
 }
 
-/* A second server on a host. */
+/* For a second server on the same host. */
 Test(make_secrets, has_the_bus_tell_what_it_does_where_it_was_told)
 {
     cr_expect_eq(shell("grep -qx 'http: \"127.0.0.1:8222\"' \"$SECRETS_DIR/nats.conf\""), 0);
@@ -122,7 +122,7 @@ Test(make_secrets, lays_the_same_out_for_kubernetes_with_other_servers)
         0);
 }
 
-/* With the users of the bus that are there for the cell cell2. */
+/* Includes the bus users of the cell cell2. */
 Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
 {
     cr_assert_eq(setenv("CELL_NAMES", "main,cell2", 1), 0);
@@ -149,7 +149,7 @@ Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
         0);
 }
 
-/* As compose does; the environment takes precedence. */
+/* As compose reads them; the environment takes precedence. */
 Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
 {
     cr_expect_eq(shell("mkdir \"$SECRETS_DIR/tree\" && cp -r deploy \"$SECRETS_DIR/tree\" &&"

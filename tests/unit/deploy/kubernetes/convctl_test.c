@@ -1,7 +1,7 @@
 /*
- * deploy/kubernetes/convctl: that what a command prints arrives whole, and its end as it was. kubectl and
- * convctl are scripts of the test: this kubectl runs here what it is to run in the pod.
- * tools/try-kubernetes does the same on a cluster.
+ * deploy/kubernetes/convctl: a command's output arrives complete, and so does its exit status.
+ * kubectl and convctl are scripts of this test: its kubectl runs locally what the real one would
+ * run in the pod. tools/try-kubernetes does the same on a cluster.
  */
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ static void write_script(const char *name, const char *text)
     cr_assert(fclose(file) == 0 && chmod(path, 0755) == 0);
 }
 
-/* What comes before "--" is for kubectl, and is kept. */
+/* Arguments before "--" are for kubectl; they are recorded. */
 #define KUBECTL                                                                                    \
     "while [[ $1 != -- ]]; do printf '%s\\n' \"$1\" >>\"$FOLDER/asked\"; shift; done; shift;"
 
@@ -52,7 +52,7 @@ static void remove_folder(void)
 
 TestSuite(kubernetes_convctl, .init = make_folder, .fini = remove_folder);
 
-/* The exit status of a command; $convctl is the script, what is printed goes to the file `out`. */
+/* The exit status of a command; $convctl is the script, and output goes to the file `out`. */
 static int shell(const char *command)
 {
     char full[1024];
@@ -115,7 +115,7 @@ Test(kubernetes_convctl, prints_a_long_output_whole)
     expect_all_lines("200000");
 }
 
-/* As over a slow network: what has not passed yet when the command ends is lost. */
+/* As over a slow network: output that is still in transit when the command ends is lost. */
 Test(kubernetes_convctl, lets_the_command_end_when_all_has_arrived)
 {
     write_script("kubectl",

@@ -1,4 +1,4 @@
-/* deploy/local/lib/ports.sh: who listens where, without other programs on the machine. */
+/* deploy/local/lib/ports.sh: which ports services get. The test says which ports are in use. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static void remove_folder(void)
 
 TestSuite(ports, .init = open_folder, .fini = remove_folder);
 
-/* What a start with these settings says, and then these commands. */
+/* The output of a start with these settings, followed by these commands. */
 static const char *start(const char *settings, const char *commands)
 {
     static char said[1024];
@@ -52,7 +52,7 @@ static const char *start(const char *settings, const char *commands)
     return said;
 }
 
-/* The same, then the first ports of gateway, its TLS and dashboard. */
+/* The same, followed by the first ports of the gateway, its TLS listener and the dashboard. */
 static const char *settle(const char *settings)
 {
     return start(settings, "echo ${PORTS[gateway]} ${PORTS[gateway_tls]-none} ${PORTS[dashboard]}");
@@ -111,7 +111,7 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
 {
     const char *said = settle("GATEWAY_TLS_PORT=8442 REPLICAS_GATEWAY=2 STRANGER=8443");
 
-    /* Two in a row: those have the range from 11000 on. */
+    /* Two adjacent ports are needed; the range from 11000 on has them. */
     cr_expect(strstr(said, "port 8443 is in use; choose another, as in GATEWAY_TLS_PORT=1") == said,
               "%s", said);
     said = settle("STRANGER=8081");

@@ -1,4 +1,4 @@
-/* The supervisor as its users see it: a folder with a plan goes in, pid files and logs come out. */
+/* The supervisor from outside: it gets a folder with a plan, and writes pid files and logs. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ static pid_t pid_of(const char *name)
     return (pid_t)strtol(read_file(path, text, sizeof(text)), NULL, 10);
 }
 
-/* The pid of a service that is another one than `old`; 0 when none comes in time. */
+/* The pid of a service once it differs from `old`; 0 on timeout. */
 static pid_t wait_for_pid(const char *name, pid_t old)
 {
     int64_t until_ms = now_ms() + TIMEOUT_MS;
@@ -103,7 +103,7 @@ static bool wait_for_text(const char *name, const char *wanted)
     return true;
 }
 
-/* No such process, or one that only waits for its parent to look. */
+/* No such process, or a zombie. */
 static bool is_gone(pid_t pid)
 {
     char path[64], text[512], *state;

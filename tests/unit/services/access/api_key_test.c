@@ -176,7 +176,7 @@ Test(api_key, gateway_orders_the_shares_of_one_organization_by_one_lock)
     arena_release(&b.arena);
 }
 
-/* Both for every organization: what locks rows comes after what waits for the advisory lock. */
+/* For all organizations: commands that lock rows follow those that wait for the advisory lock. */
 Test(api_key, gateway_orders_shares_before_whatever_locks_rows)
 {
     for (int byte = 0; byte < 256; byte++) {

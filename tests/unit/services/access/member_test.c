@@ -5,7 +5,7 @@
 #define USER    "01920000-0000-7000-8000-00000000000b"
 #define NOBODY  "00000000-0000-0000-0000-000000000000"
 
-/* Parameters of the statements, the organization being the first. */
+/* Parameters of the statements. The first is the organization. */
 enum { ID = 1, EMAIL = 2, ROLE, HASH, BY_ROLE };
 
 Test(member, is_invited_with_a_secret_that_is_known_by_its_hash)

@@ -1,4 +1,4 @@
-/* Changes on their way out of a real database, over a real bus, to an audit service that is the test. */
+/* Changes that leave a real database over a real bus, for an audit service that this test fakes. */
 #include "services/access/outbox.h"
 
 #include <criterion/criterion.h>
@@ -64,7 +64,7 @@ static void stop_outbox(void)
     is_running = false;
 }
 
-/* With an audit service there. */
+/* Starts the outbox and the audit service. */
 static void start(void)
 {
     serve();
@@ -93,7 +93,7 @@ static void await(const char *query)
     postgres_await(server.url, query);
 }
 
-/* What an actor commits; nobody is woken. */
+/* Writes what an actor commits, without the wake-up. */
 #define PUT(org, id, change)                                                                       \
     say("INSERT INTO access.outbox (organization_id, id, who, change, detail) VALUES ('" org       \
         "', '" id "', 'operator', '" change "', '{}')")
@@ -135,9 +135,9 @@ static bool tells(const struct bus_message *message, const char *text)
     return strstr(body_of(message), text) != NULL;
 }
 
-/* -- what an answer means ---------------------------------------------------------------------- */
+/* -- replies ----------------------------------------------------------------------------------- */
 
-/* Only what was judged by itself is refused: everything else is asked again. */
+/* Only an outcome about the change itself means a refusal; after any other it is sent again. */
 Test(outbox, judges_an_answer_by_its_outcome)
 {
     for (int i = 0; i < OUTCOME_COUNT; i++) {
@@ -157,7 +157,7 @@ Test(outbox, judges_an_answer_by_its_outcome)
     cr_expect_eq(outbox_judge(STR("of a later version")), OUTBOX_LATER);
 }
 
-/* -- the way ----------------------------------------------------------------------------------- */
+/* -- sending ----------------------------------------------------------------------------------- */
 
 Test(outbox, hands_over_what_waits_in_order_and_deletes_it)
 {
@@ -195,7 +195,7 @@ Test(outbox, hands_over_what_waits_in_order_and_deletes_it)
     await(EMPTY);
 }
 
-/* Five looks, once a second, would take longer. */
+/* Without wake-ups, polling once a second would take longer. */
 Test(outbox, is_woken_by_a_commit)
 {
     int64_t began_us;
@@ -217,12 +217,12 @@ Test(outbox, is_woken_by_a_commit)
     await(EMPTY);
 }
 
-/* Replicas of the audit service from before the command do not take it in: there is nobody. */
+/* Replicas of an older audit service do not subscribe to the command: no responder. */
 Test(outbox, keeps_trying_until_somebody_takes_the_command)
 {
     start_outbox();
     PUT(ORG, ID(1), "key.create");
-    await("SELECT (due_at > created_at)::int FROM access.outbox"); /* it was tried */
+    await("SELECT (due_at > created_at)::int FROM access.outbox"); /* one attempt was made */
     serve();
     answer(next(), "ok");
     await(EMPTY);
@@ -261,9 +261,9 @@ Test(outbox, sends_again_what_was_not_answered)
     await(EMPTY);
 }
 
-/* -- what is refused --------------------------------------------------------------------------- */
+/* -- refusals ---------------------------------------------------------------------------------- */
 
-/* As an audit service that does not know the change. */
+/* Replies like an audit service of a release without the change `no.such`. */
 static void answer_until(const char *holds)
 {
     const int64_t until_us = clock_mono_us() + SOON_US;
@@ -294,7 +294,7 @@ Test(outbox, sets_aside_what_is_refused_and_goes_on_with_the_rest)
     message = next();
     cr_expect(tells(message, OTHER) && !tells(message, "no.such"));
     answer(message, "ok");
-    /* When its time has come it is tried again, by a service that knows it. */
+    /* When it is due it is sent again, to a service that has the change. */
     say("UPDATE access.outbox SET due_at = now()");
     message = next();
     cr_expect(tells(message, "no.such"));
@@ -312,7 +312,7 @@ Test(outbox, leaves_what_is_not_answered_to_the_next_process)
     stop_outbox();
     cr_expect_eq(postgres_integer(server.url, "SELECT (due_at <= now())::int FROM access.outbox"),
                  1);
-    ring(); /* an actor that is still running */
+    ring(); /* from an actor that is still running */
 }
 
 /* -- claims ------------------------------------------------------------------------------------ */
@@ -322,7 +322,8 @@ static struct db *connect(void)
     return postgres_connect_as(&server, "conv_access", access_sql, ACCESS_SQL_COUNT);
 }
 
-/* The last digits of what is claimed, in a transaction that is open until the next batch or commit. */
+/* Claims changes and returns the last digits of their ids. The transaction stays open until the
+   next batch or commit. */
 static const char *claim(struct db *db, int64_t n, int64_t bytes)
 {
     struct params params = {.n = 0};
@@ -356,7 +357,7 @@ Test(outbox, of_several_processes_send_different_changes)
     db_abandon(other);
     cr_expect_str_eq(claim(one, 2, 1 << 20), "3");
     cr_assert_eq(db_commit(one), ST_OK);
-    say("UPDATE access.outbox SET due_at = now() - interval '1 second'"); /* that process is gone */
+    say("UPDATE access.outbox SET due_at = now() - interval '1 second'"); /* its process died */
     cr_expect_str_eq(claim(other, 9, 1 << 20), "123");
     cr_assert_eq(db_commit(other), ST_OK);
     db_free(one);

@@ -1,5 +1,5 @@
 /*
- * parse_fixture - a command as a parse hook gets it, without a bus and a database. Header-only.
+ * parse_fixture - a command as a parse hook gets it, without a bus or a database. Header-only.
  */
 #ifndef TESTS_UNIT_SERVICES_ACCESS_PARSE_FIXTURE_H
 #define TESTS_UNIT_SERVICES_ACCESS_PARSE_FIXTURE_H
@@ -43,7 +43,7 @@ static inline void parsed_run(struct parsed *parsed, const struct command_handle
     parsed->query = st == ST_OK ? parsed->command.state : NULL;
 }
 
-/* The command is accepted. */
+/* Expects the command to be accepted. */
 static inline void parsed_accepts(struct parsed *parsed, const struct command_handler *handler,
                                   const char *body)
 {
@@ -53,7 +53,7 @@ static inline void parsed_accepts(struct parsed *parsed, const struct command_ha
               parsed->command.errors.at[0].message);
 }
 
-/* The command is refused with this as its first error; `field` NULL = none. */
+/* Expects the command to be refused with this first error; `field` NULL = none. */
 static inline void parsed_refuses(const struct command_handler *handler, const char *body,
                                   const char *code, const char *field)
 {
@@ -74,7 +74,7 @@ static inline void parsed_refuses(const struct command_handler *handler, const c
     arena_release(&parsed.arena);
 }
 
-/* A parameter of the statement; NULL text = SQL NULL. */
+/* Expects this parameter of the statement; `text` NULL = SQL NULL. */
 static inline void parsed_param(const struct parsed *parsed, size_t i, const char *text)
 {
     struct str got;
@@ -87,7 +87,7 @@ static inline void parsed_param(const struct parsed *parsed, size_t i, const cha
         cr_expect(str_equal(got, str_of(text)), "parameter %zu is '%.*s'", i + 1, STR_ARG(got));
 }
 
-/* A command that needs an organization is refused when it names none. */
+/* Expects the command to be refused when it names no organization. */
 static inline void parsed_needs_organization(const struct command_handler *handler,
                                              const char *body)
 {

@@ -27,8 +27,9 @@ Test(report_usage, tells_when_keys_were_used_and_what_for)
     arena_release(&parsed.arena);
 }
 
-/* Others lock their organization before its keys; this locks keys, and in another batch one of them
-   may wait for a key while it holds the organization that comes next in this one. */
+/* Other commands lock their organization before its keys; this one locks only keys. Earlier in the
+   batch, it could deadlock with another batch that waits for a key while it holds the organization
+   that is next here. */
 Test(report_usage, comes_last_in_its_batch)
 {
     struct parsed used, other;

@@ -92,7 +92,7 @@ Test(session, password_attempts_are_counted_by_address_or_by_half_of_an_ipv6_add
     arena_release(&arena);
 }
 
-/* The one of an address' counts that has this bound. */
+/* The one of an address's counters whose limit is `max`. */
 static struct str counted_as(const char *address, int64_t max, struct arena *arena)
 {
     struct password_attempts attempts = {.n = 0};

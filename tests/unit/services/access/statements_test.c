@@ -47,8 +47,8 @@ static void stop(void)
     postgres_server_stop(&server);
 }
 
-/* Runs and commits one statement. Its answer, "" when it gave no row, or its result when that is
-   not ok. Lives until the next call. */
+/* Runs and commits one statement. Returns its reply, "" when there is no row, or its result when
+   that is not ok. The text lives until the next call. */
 static const char *ask_on(struct db *on, enum access_sql statement, const char *const *texts,
                           size_t n)
 {
@@ -90,7 +90,7 @@ static void make_key(const char *expires_in)
              "\"id\":\"" KEY "\""));
 }
 
-/* operator_reply() reads them there. */
+/* operator_reply() reads the first two columns. */
 Test(statements, have_the_result_and_the_reply_first)
 {
     for (size_t i = 0; i < ACCESS_SQL_COUNT; i++) {
@@ -236,7 +236,7 @@ Test(statements, find_an_email_taken_within_its_organization_only, .init = start
     cr_assert(says(ASK(SQL_CREATE_USER, OTHER, KEY, "a@b", "owner", "h"), "\"email\":\"a@b\""));
 }
 
-/* `step` from where the move is: ok, or a conflict. */
+/* Expects `step` from the move's current state to give ok or conflict. */
 static void expect_step(const char *step, const char *to, const char *expected)
 {
     const char *const answer = ASK(SQL_SET_MOVE, ORG, step, to);
@@ -301,8 +301,8 @@ Test(statements, list_a_page_that_many_can_have_at_once, .init = start, .fini = 
     db_abandon(db);
 }
 
-/* Whoever is second sees what the first has left, and is refused in so many words: the constraint,
-   which would fail the statement, is never reached. */
+/* The second transaction sees what the first has committed and is refused with an error of its own.
+   The constraint, which would fail the statement, is never reached. */
 static void *turn_on_and_off(void *closure)
 {
     struct db *mine = connect_as_service();
@@ -339,7 +339,7 @@ Test(statements, let_two_operators_change_a_policy_at_once, .init = start, .fini
 
 /* -- usage ----------------------------------------------------------------------------------- */
 
-/* Two reports in one transaction, as those of two gateways may come: whether it failed. */
+/* Two reports in one transaction, as from two gateways; true: it failed. */
 static bool report_twice(struct db *on, const char *first, const char *second)
 {
     const char *const minutes[] = {first, second};
@@ -389,7 +389,7 @@ Test(statements, take_reports_in_any_order_at_once, .init = start, .fini = stop)
 
 enum { TAKERS = 4, TAKES = 100 };
 
-/* Takes again and again; adds up what was granted. */
+/* Takes TAKES times; adds up what was granted. */
 static void *take(void *granted)
 {
     struct db *mine = connect_as_service();
@@ -451,7 +451,7 @@ Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
 
 /* -- sessions -------------------------------------------------------------------------------- */
 
-/* As by another replica that cleans, or by the removal of the user. */
+/* The lock may belong to another replica that cleans, or to the removal of the user. */
 Test(statements, clean_around_what_somebody_else_has_locked, .init = start, .fini = stop)
 {
     PGconn *holder;
@@ -502,7 +502,7 @@ static void make_namesakes(void)
     }
 }
 
-/* A password that many users could have takes as many times as long. */
+/* An email that several users have costs one password hash for each of them. */
 Test(statements, of_a_sign_in_are_told_with_a_report_to_the_watchdog_for_each_hash, .init = start,
      .fini = stop)
 {
@@ -526,7 +526,7 @@ Test(statements, of_a_sign_in_are_told_with_a_report_to_the_watchdog_for_each_ha
     arena_release(&parsed.arena);
 }
 
-/* -- what the role may not do ---------------------------------------------------------------- */
+/* -- forbidden statements -------------------------------------------------------------------- */
 
 Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
 {

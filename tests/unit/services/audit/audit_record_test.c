@@ -1,11 +1,11 @@
-/* Changes that another service hands in: what is taken, what is refused, and what is written, as the
-   service's own role. */
+/* Changes that another service sends: which are accepted, which are refused, and what is written
+   under the service's own role. */
 #include "common/actor/operator_command.h"
 #include "services/audit/audit.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
 #define NOW_US INT64_C(1800000000000000)
-#define ID     "018bcfe5-6800-7000-8000-00000000000a" /* of 1700000000 s */
+#define ID     "018bcfe5-6800-7000-8000-00000000000a" /* its time: 1700000000 s */
 #define USER   "01920000-0000-4000-8000-000000000003"
 #define HEAD                                                                                       \
     "{\"changes\":[{\"organization_id\":\"" ORG "\",\"id\":\"" ID "\",\"who\":\"operator\","
@@ -79,14 +79,14 @@ Test(audit_record, names_the_member_that_is_wrong)
     "{\"changes\":[{\"organization_id\":\"" ORG "\",\"id\":\"" id "\",\"who\":\"operator\","       \
     "\"change\":\"key.create\",\"detail\":{}}]}"
 
-/* Who reads the log sees the newest first: one from the future would hide the others. */
+/* Readers of the log see the newest change first: one from the future would stay on top. */
 Test(audit_record, takes_no_id_that_tells_no_time_or_one_to_come)
 {
     struct recorded recorded;
 
     refuses(DATED("018bcfe5-6800-4000-8000-00000000000a"), "parameter_invalid", "changes[0].id");
     refuses(DATED("ffffffff-ffff-7fff-bfff-ffffffffffff"), "parameter_invalid", "changes[0].id");
-    /* A day and a millisecond ahead; and a day. */
+    /* A day and a millisecond ahead is refused, exactly a day is not. */
     refuses(DATED("01a31d82-ac01-7000-8000-00000000000a"), "parameter_invalid", "changes[0].id");
     cr_expect_eq(parse(&recorded, STR(DATED("01a31d82-ac00-7000-8000-00000000000a"))), ST_OK);
     arena_release(&recorded.arena);
@@ -154,13 +154,14 @@ Test(audit_record, leaves_one_that_is_there_as_it_is, .init = start, .fini = sto
     cr_expect_eq(count("SELECT count(*) FROM audit.changes"), 1);
 }
 
-/* `n` of a character and what stands around. */
+/* `n` zeros between two texts. */
 static const char *filled(const char *before, int n, const char *behind)
 {
     return arena_printf(&arena, "%s%0*d%s", before, n, 0, behind);
 }
 
-/* The table's bounds are no narrower: what it refused would look like a failure of the service. */
+/* The table's bounds must not be narrower than the command's: a refused row would look like a
+   failure of the service. */
 Test(audit_record, takes_nothing_that_the_table_refuses, .init = start, .fini = stop)
 {
     static const char behind[] = "\",\"change\":\"organization.create\",\"detail\":{}}]}";

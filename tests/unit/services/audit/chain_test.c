@@ -1,4 +1,4 @@
-/* The format of the chain, held against hashes that were made without us. */
+/* The format of the chain, compared with hashes that other programs computed. */
 #include "common/base/ascii.h"
 #include "services/audit/chain.h"
 

@@ -1,5 +1,5 @@
-/* Pages of the audit log where a filter matches seldom: bounded, and nothing is missed or told
-   twice.
+/* Pages of the audit log with a filter that few entries match: the work is bounded, and no entry is
+   missed or returned twice.
  */
 #include "services/audit/audit.h"
 #include "tests/unit/services/audit/seal_fixture.h"
@@ -103,7 +103,7 @@ Test(list, is_not_bounded_where_pages_are_full)
     cr_assert_eq(walk("operation=ping&per_page=100", &pages), MANY - 4);
 }
 
-/* A look that meets the end of the audit log with a full page does not promise another one. */
+/* A full page has no cursor if the scan for it reached the end of the audit log. */
 Test(list, promises_no_page_behind_the_last_one)
 {
     int pages;
@@ -147,7 +147,7 @@ Test(list, ends_where_the_audit_log_does)
     cr_assert_eq(pages, 1);
 }
 
-/* Such as a role can insert that is not a service any more: their ids say another time. */
+/* A compromised role can insert entries whose ids hold another time. */
 Test(list, goes_on_behind_entries_whose_time_is_not_the_one_in_their_ids)
 {
     int pages;

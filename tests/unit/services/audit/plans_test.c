@@ -1,12 +1,12 @@
-/* How the statements on the audit log are planned, whatever the statistics say: they are prepared
-   while a month is empty and used when it is full. */
+/* Plans of the statements on the audit log, whatever the statistics: statements are prepared while
+   a month is empty and used when it is full. */
 #include "tests/unit/services/audit/seal_fixture.h"
 
 TestSuite(audit_plans, .init = start, .fini = stop);
 
-/* Raises where the statement `planned` reads anything but by an index, by more than an
-   organization's first column, or blocks by another index than `%s`. Organizations that are on the
-   move are few. */
+/* Raises if the statement `planned` reads a table without an index, reads an index by its first
+   column alone, or has a line in its plan that matches `%s`. audit.moving may be scanned: few
+   organizations move at a time. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; plan text := ''; wrong text; node text := ''; BEGIN "              \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
@@ -42,7 +42,7 @@ static const struct expectation expectations[] = {
     {SQL_LIST_HEADS_TO_PUBLISH, "blocks_of_organization"},
 };
 
-/* Raises where the plan calls a function of ours instead of doing what it does. */
+/* Raises if the plan calls a function of ours that should have been inlined. */
 #define ASSERT_INLINED                                                                             \
     "DO $do$ DECLARE line text; BEGIN "                                                            \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF, VERBOSE) EXECUTE planned%s' LOOP "                   \
@@ -63,7 +63,7 @@ static void assert_all_by_key(void)
         assert_by_key(&expectations[i]);
 }
 
-/* So many organizations with so many entries each, sealed in steps of so many. */
+/* Fills the log with `entries` entries for each organization, sealed in steps of `step`. */
 static void fill(int organizations, int entries, size_t step)
 {
     struct seal_step sealing = {.entries_max = step};

@@ -1,5 +1,4 @@
-/* Heads on a real bus: each is published once, and proves what it says to those who have the
-   key. */
+/* Heads on a real bus: each is published once, with a signature that the public key verifies. */
 #include "common/base/ascii.h"
 #include "services/audit/publish_heads.h"
 
@@ -13,7 +12,7 @@ enum { LINK_MS = 30000 };
 
 static struct nats_server nats;
 static struct bus *bus;
-static struct bus_mailbox *heads; /* what was published, on the same connection: none is early */
+static struct bus_mailbox *heads; /* on the connection that publishes heads: it misses none */
 
 static void open_bus(void)
 {
@@ -143,7 +142,7 @@ static size_t publish_as(const struct audit_keys *with)
     return round.n;
 }
 
-/* While a key is changed. */
+/* During a change of keys. */
 Test(publish_heads, leaves_to_others_what_is_behind_a_key_that_is_not_known)
 {
     char hex[2 * SIGNING_PUBLIC_BYTES + 1];

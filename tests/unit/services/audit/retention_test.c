@@ -9,7 +9,7 @@ TestSuite(retention, .init = start, .fini = stop);
 
 #define MONTHS "SELECT count(*) FROM pg_inherits WHERE inhparent = 'audit.entries'::regclass"
 #define NOTES  "SELECT count(*) FROM audit.dropped"
-/* By somebody who cannot sign what he notes of it. */
+/* Drops a month without the key: the note has no valid signature. */
 #define DROP(months)                                                                               \
     "SELECT (audit.drop_month(" #months ", (SELECT until FROM audit.find_droppable(" #months       \
     ")), NULL, now(), 'test', 'none', sha512('')) IS NOT NULL)::int"
@@ -44,7 +44,7 @@ Test(retention, keeps_months_that_are_not_old_enough)
     cr_assert_eq(count(MONTHS), months);
 }
 
-/* Nothing is as old as NULL months, and nothing is younger: every month would go. */
+/* No comparison with NULL months is true or false: without a check every month would be dropped. */
 Test(retention, drops_nothing_to_whoever_names_too_few_months_or_none)
 {
     static const char *const few[] = {"2", "-1", "NULL"};
@@ -121,7 +121,7 @@ Test(retention, drops_blocks_behind_their_month_in_steps_but_the_last_of_them)
     cr_assert_eq(count("SELECT min(number) FROM audit.blocks"), 4, "the last one that is old");
 }
 
-/* What is dated ahead is kept for longer than its block would be. */
+/* An entry that is dated ahead is kept longer than its block would be. */
 Test(retention, keeps_a_block_as_long_as_an_entry_with_a_mark_in_it)
 {
     struct seal_step sealing = {0};
@@ -205,7 +205,7 @@ Test(retention, signs_what_it_notes)
     cr_expect_eq(notes_reach(notes, n, &keys, &arena), notes[0].until_us);
 }
 
-/* While keys are changed, as blocks are. */
+/* During a change of keys, as for blocks. */
 Test(retention, leaves_dropping_to_whoever_knows_the_key_of_the_last_note)
 {
     struct retention_job job = {.months = 4, .keys = &keys, .name = "audit-0"};
@@ -232,8 +232,8 @@ Test(retention, leaves_dropping_to_whoever_knows_the_key_of_the_last_note)
     signing_key_free(successor.own);
 }
 
-/* As somebody does who is where the service is, but has no key: the month goes, and it shows. No other
-   does until the owner has removed that note. */
+/* As an attacker would who has the service's role but not the key: the month is dropped, and the
+   note shows it. No other month is dropped until the owner has removed that note. */
 Test(retention, vouches_for_nothing_that_the_role_drops_without_the_key)
 {
     const struct note *notes;
@@ -255,7 +255,7 @@ Test(retention, vouches_for_nothing_that_the_role_drops_without_the_key)
     PQfinish(in);
 }
 
-/* A note is there before its month is dropped: whoever made it cannot have been retention. */
+/* Retention writes its note as it drops the month, so the note of an existing month is false. */
 Test(retention, puts_its_note_in_the_place_of_a_false_one)
 {
     const struct note *notes;
@@ -270,7 +270,7 @@ Test(retention, puts_its_note_in_the_place_of_a_false_one)
     cr_expect_eq(note_kind(&notes[1], &keys, &arena), NOTE_OURS);
 }
 
-/* The owner of the database says which month may go; he does not get that signed. */
+/* The database's owner can choose which month may go, but retention does not sign for it. */
 Test(retention, signs_for_no_month_that_is_to_be_kept_whatever_the_database_says)
 {
     static const char *const untils[] = {"date_trunc('month', now(), 'UTC')",
@@ -292,7 +292,7 @@ Test(retention, signs_for_no_month_that_is_to_be_kept_whatever_the_database_says
     }
 }
 
-/* Appends would wait behind it for as long as it waits for its lock. */
+/* While retention waited for its lock, appends would queue behind it. */
 Test(retention, waits_for_no_reader_and_tries_again_later)
 {
     struct retention_job job = {.months = 4, .keys = &keys, .name = "audit-0"};

@@ -1,4 +1,4 @@
-/* Who may do what with the audit log: roles insert and read, and nothing else. */
+/* What roles may do with the audit log: insert and read, nothing else. */
 #include "tests/unit/services/audit/seal_fixture.h"
 
 TestSuite(role, .init = start, .fini = stop);
@@ -7,7 +7,7 @@ static const char *const roles[] = {"conv_access", "conv_audit", "conv_conversat
                                     "conv_webhook"};
 enum { ROLES = ARRAY_SIZE(roles) };
 
-/* The SQLSTATE of a statement, undone whatever it does. */
+/* Runs a statement, rolls it back, and returns its SQLSTATE. */
 static const char *state_as(PGconn *in, const char *role, const char *statement)
 {
     static char state[6];
@@ -24,7 +24,7 @@ static const char *state_as(PGconn *in, const char *role, const char *statement)
     return state;
 }
 
-/* Every table of the schema, months and the default partition included. */
+/* Covers every table of the schema, including months and the default partition. */
 Test(role, alters_and_removes_nothing_of_the_audit_log_whoever_it_is)
 {
     PGconn *in = session();
@@ -83,7 +83,7 @@ Test(role, appends_entries_but_does_not_say_which_transaction_it_is)
     PQfinish(in);
 }
 
-/* What an entry is when nothing else is said, and each of its parts beyond its bounds. */
+/* An entry whose parts the tests put at their bounds and beyond them. */
 #define APPEND(at, operation, status, outcome, reason)                                             \
     "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,"   \
     " http_status, outcome, denial_reason) VALUES ('" ORG "', " at ", '" ORG "', '" ORG            \
@@ -126,7 +126,7 @@ Test(role, appends_nothing_beyond_the_bounds)
     PQfinish(in);
 }
 
-/* Search makes no changes. Audit takes those that others made before. */
+/* Search makes no changes. Audit sets the time, as it writes changes that others made earlier. */
 Test(role, appends_changes_but_does_not_say_when_it_was)
 {
     PGconn *in = session();

@@ -19,13 +19,13 @@
 #define OTHER  "01920000-0000-7000-8000-000000000002"
 #define SECRET "a signing key that is long enough for a test"
 
-/* An entry for organization `org`, dated now less `age` (an interval), the n-th of its moment. */
+/* An entry of organization `org`, dated `age` (an interval) ago, the n-th of its moment. */
 #define ENTRY(org, age, n)                                                                         \
     "INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,"   \
     " http_status, outcome) SELECT '" org "', audit.time_of(id), id, '" ORG "', 'ping', 200,"      \
     " 'allowed' FROM test_id(interval '" age "', " #n ") AS id;"
 
-/* Sealing is about the transactions of a whole server: each test has it to itself. */
+/* Sealing depends on the transactions of a whole server: each test has the server to itself. */
 static const struct postgres_template template = {
     .name = "audit",
     .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
@@ -35,7 +35,7 @@ static const struct postgres_template template = {
               " lpad(to_hex(n), 3, '0') || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$",
 };
 static struct postgres_server server;
-static char role_url[POSTGRES_URL_MAX]; /* of the service */
+static char role_url[POSTGRES_URL_MAX]; /* of the service's role */
 static struct arena arena;
 static struct db *db;
 static struct audit_keys keys;
@@ -62,7 +62,7 @@ static inline int64_t count(const char *query)
     return postgres_integer(server.url, query);
 }
 
-/* One step. */
+/* Runs one step. */
 static inline void seal(struct seal_step *sealing)
 {
     sealing->keys = &keys;

@@ -1,6 +1,6 @@
 /*
- * Sealing on a real database, beside what the sealer has not written: blocks of another server, altered ones,
- * and those that somebody has put there.
+ * Sealing on a real database that has blocks which the sealer did not write: blocks of another
+ * server, altered blocks, and forged ones.
  */
 #include "common/base/ascii.h"
 #include "tests/support/measure.h"
@@ -8,8 +8,8 @@
 
 TestSuite(seal_foreign, .init = start, .fini = stop);
 
-/* Signs the only block of the audit log again after the database's owner has changed it, as a
-   sealer elsewhere would have. */
+/* Signs the only block of the audit log again after a change, as the sealer of another server would
+   have signed it. */
 static void sign_block_at(const char *xid, int64_t entries)
 {
     struct verify_block block;
@@ -55,7 +55,7 @@ Test(seal_foreign, notices_that_the_audit_log_comes_from_another_cluster)
     cr_assert_eq(sealing.sealed, 0);
 }
 
-/* Blocks as conv_audit or the owner can add them, with a key that nobody has. */
+/* Blocks that conv_audit or the owner can add, with an unknown key. */
 #define STRANGE(organization, xid, n)                                                              \
     "INSERT INTO audit.blocks SELECT " organization ", 1000 + n, previous_hash, 9007199254740992," \
     " " xid ", last_request_id, made_xid, made_at, request_ids, entry_hashes, sha256(''), 'x',"    \
@@ -65,7 +65,7 @@ Test(seal_foreign, notices_that_the_audit_log_comes_from_another_cluster)
 #define SETTLED "(pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1)::text::xid8"
 
 #define CONTINUE_NUMBERS "SELECT coalesce(audit.continue_numbers(), 0)"
-/* How the log stands that was restored from a server with four thousand million transactions. */
+/* The last transaction in a log restored from a server with four thousand million of them. */
 #define AHEAD "4000000000"
 
 Test(seal_foreign, goes_on_with_the_numbers_of_another_server)
@@ -77,7 +77,7 @@ Test(seal_foreign, goes_on_with_the_numbers_of_another_server)
     postgres_do(server.url, "UPDATE audit.blocks SET made_xid = '4000000100'");
     sign_block_at(AHEAD, 1);
     postgres_do(server.url, "UPDATE audit.entries SET xid = '" AHEAD "'");
-    /* What was not sealed there, when the backup was made. */
+    /* Entries that the other server had not sealed when the backup was made. */
     postgres_do(server.url, ENTRY(ORG, "0 s", 2) ENTRY(OTHER, "0 s", 3));
     postgres_do(server.url, "UPDATE audit.entries SET xid = '4000000200' WHERE xid < '" AHEAD "'");
     cr_assert_gt(count(CONTINUE_NUMBERS), 0);
@@ -101,7 +101,7 @@ Test(seal_foreign, adds_nothing_to_numbers_on_the_server_where_the_log_began)
     PGconn *slow = session();
 
     cr_assert_eq(count(CONTINUE_NUMBERS), 0, "an empty log has no number");
-    /* Later transactions have committed while this one, which has an earlier number, asks. */
+    /* Later transactions commit before this one, which has a lower number, asks. */
     say(slow, "BEGIN; SELECT pg_current_xact_id()");
     postgres_do(server.url, ENTRY(ORG, "1 s", 1));
     say(slow, "DO $$ BEGIN ASSERT audit.continue_numbers() IS NULL; END $$");
@@ -189,7 +189,7 @@ Test(seal_foreign, leaves_sealing_to_whoever_knows_the_key_of_the_newest_block)
     cr_assert(behind.lacks_key, "after a start too");
     seal_with(&ahead, &both);
     cr_assert_eq(ahead.sealed, 2);
-    /* The place is known now, and a chain's end is not. */
+    /* `before` now has the key of the newest block, but not that of ORG's last block. */
     postgres_do(server.url, ENTRY(ORG, "0 s", 5));
     seal_with(&ahead, &new_one);
     postgres_do(server.url, ENTRY(OTHER, "0 s", 6));
@@ -240,7 +240,7 @@ static int64_t peak_bytes(void)
     return (int64_t)kb * 1024;
 }
 
-/* Of blocks whose signature is right all of each is read to see that it was altered. */
+/* If a block's signature is right, all of the block must be read to see that it was altered. */
 Test(seal_foreign, looks_back_over_thousands_of_altered_blocks_in_bounded_memory)
 {
     struct seal_step sealing = {0};
@@ -266,7 +266,8 @@ Test(seal_foreign, looks_back_over_thousands_of_altered_blocks_in_bounded_memory
     cr_assert_lt(peak_bytes() - before, limit_scaled(128 << 20));
 }
 
-/* It ends where one of ours has to end: the entries in it are sealed again, in one at the same place. */
+/* The foreign block ends where one of ours must end: its entries are sealed again, in a block at
+   the same place. */
 Test(seal_foreign, seals_the_last_entry_of_a_foreign_block)
 {
     struct seal_step sealing = {0};
@@ -282,7 +283,7 @@ Test(seal_foreign, seals_the_last_entry_of_a_foreign_block)
     cr_assert_eq(sealing.sealed, 2);
 }
 
-/* The same without an altered row: all that the role of the audit service needs is to be first. */
+/* The same without an altered row: the audit service's role need only append the block first. */
 Test(seal_foreign, seals_an_entry_for_which_somebody_has_appended_a_block)
 {
     struct seal_step sealing = {0};
@@ -304,7 +305,7 @@ Test(seal_foreign, seals_an_entry_for_which_somebody_has_appended_a_block)
     cr_assert_eq(sealing.sealed, 0);
 }
 
-/* Wrongly signed, at the place up to which everything is settled. */
+/* The blocks have false signatures, at the place up to which all transactions are settled. */
 Test(seal_foreign, gets_past_thousands_of_foreign_blocks_in_a_step)
 {
     struct seal_step sealing = {0};
@@ -348,7 +349,8 @@ Test(seal_foreign, is_not_held_up_by_a_block_that_somebody_has_put_there)
 
     postgres_do(server.url, ENTRY(ORG, "1 s", 1));
     seal(&sealing);
-    /* Behind all transactions, and behind what is settled now: of nobody and of somebody. */
+    /* One block after all transactions, in an empty chain; one after those settled now, in a chain
+       with blocks. */
     postgres_do(server.url,
                 "INSERT INTO audit.blocks SELECT '" OTHER "', 1, previous_hash, entries,"
                 " '9000000000000000000', last_request_id, '0', '294276-12-31',"
@@ -365,7 +367,7 @@ Test(seal_foreign, is_not_held_up_by_a_block_that_somebody_has_put_there)
     cr_assert_eq(sealing.sealed, 2);
     cr_assert_eq(sealing.implausible, 0);
     cr_assert_geq(sealing.foreign.n, 2);
-    /* Each behind the last block that is the chain's own. */
+    /* Each new block follows the last genuine block of its chain. */
     cr_assert_eq(count("SELECT count(*) FROM audit.blocks AS a JOIN audit.blocks AS b "
                        "USING (organization_id) WHERE a.number = 1 AND b.number = 3 "
                        "AND b.previous_hash = a.block_hash AND b.entries = 2"),

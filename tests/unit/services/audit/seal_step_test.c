@@ -83,7 +83,7 @@ Test(seal_step, seals_a_single_large_transaction_in_several_steps)
                  250);
 }
 
-/* More than a block holds, and than a step does. */
+/* More entries than a block holds, and more than a step seals. */
 Test(seal_step, seals_one_of_many_entries_with_the_same_place_and_all_others)
 {
     struct seal_step sealing = {0};
@@ -144,7 +144,7 @@ Test(seal_step, seals_with_a_mark_what_no_service_can_have_appended_so)
     cr_assert_eq(sealing.implausible, 0, "they are told of once");
 }
 
-/* What the owner can insert, whom nothing binds. */
+/* Rows that only the owner can insert, to whom the bounds do not apply. */
 Test(seal_step, leaves_out_what_has_no_place_or_time_and_goes_on)
 {
     struct seal_step sealing = {.entries_max = 2};
@@ -184,7 +184,7 @@ Test(seal_step, seals_entries_that_had_to_wait_for_a_long_transaction_however_ol
     PQfinish(two);
 }
 
-/* The seal has passed over it while it was closed for a move. */
+/* The seal has passed over the organization while it was closed for a move. */
 Test(seal_step, goes_on_with_an_organization_that_is_open_again)
 {
     struct seal_step sealing = {0};

@@ -45,7 +45,7 @@ Test(audit_table, twice_in_one_batch_is_once)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
-/* What the actor does with the audit sink, for appends. */
+/* Uses the audit sink as the actor does for appends. */
 static void append(struct command *const *commands, size_t n)
 {
     size_t first;
@@ -114,7 +114,7 @@ Test(audit_table, upkeep_makes_what_is_missing_and_then_rests)
     cr_assert_eq(count(KEEP), 1);
 }
 
-/* Lines of the plan that read more than the rows of the page. */
+/* Counts lines of the plan that read more than the rows of the page. */
 static const char plan_function[] =
     "CREATE FUNCTION public.detours(statement text) RETURNS bigint LANGUAGE plpgsql AS $$"
     " DECLARE line text; n bigint := 0; BEGIN"
@@ -137,7 +137,7 @@ Test(audit_table, a_page_is_read_along_the_key_whatever_the_table_holds)
                 " gen_random_uuid(), gen_random_uuid(), 'ping', 200, 'allowed'"
                 " FROM generate_series(1, 20000) AS i; ANALYZE audit.entries");
     cr_assert_eq(postgres_integer(role_url, query), 0, "on a full table");
-    /* The measure itself: it sees a detour where there is one. */
+    /* The check itself: it counts a detour if there is one. */
     postgres_do(server.url,
                 "DO $$ BEGIN EXECUTE format('ALTER ROLE conv_audit IN DATABASE %I SET"
                 " enable_indexscan = off', current_database()); EXECUTE format('ALTER ROLE"

@@ -1,6 +1,6 @@
 /*
- * tamper_fixture - the audit log of two organizations, of which retention has dropped the beginning,
- * kept aside to be changed and put back; and its verifying, step by step. Header-only.
+ * tamper_fixture - the audit log of two organizations, whose beginning retention has dropped, with
+ * a copy to restore it from after changes; and verifying it step by step. Header-only.
  */
 #ifndef TESTS_UNIT_SERVICES_AUDIT_TAMPER_FIXTURE_H
 #define TESTS_UNIT_SERVICES_AUDIT_TAMPER_FIXTURE_H
@@ -12,13 +12,13 @@
 #include "services/audit/verify_step.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 
-/* What retention has dropped was a separate lot. */
+/* BLOCKS counts the lot that retention has dropped as one block more. */
 enum { LOTS = 6, LOT = 7, BLOCKS = 1 + LOTS, STEPS_MAX = 100, DONE_MAX = 2048 };
 
-static char done[DONE_MAX]; /* what was changed, as statements */
+static char done[DONE_MAX]; /* the statements of the current draw */
 static PGconn *owner;       /* of the database */
 
-/* The first value of what a query gives; NULL when there is no row. */
+/* The first value of the query's first row; NULL when there is no row. */
 static inline const char *query(const char *query)
 {
     PGresult *result = PQexec(owner, query);
@@ -33,8 +33,8 @@ static inline const char *query(const char *query)
 
 /* -- the audit log ----------------------------------------------------------------------------- */
 
-/* Kept aside, and put back before each draw. What is drawn from is the copy: entries that were
-   sealed, as they were sealed. */
+/* Copied once and restored before each draw. Draws choose from the copy: the sealed entries as they
+   were sealed. */
 #define TABLES(action) action(entries) action(blocks) action(heads) action(dropped)
 #define KEEP(table)    "CREATE TABLE kept_" #table " AS TABLE audit." #table ";"
 #define PUT_BACK(table)                                                                            \
@@ -85,7 +85,7 @@ static inline void make_audit_log(void)
                          LOT, lot));
         seal(&sealing);
     }
-    /* The place up to which everything is sealed is one organization's alone. */
+    /* Only one organization has a block at the place up to which everything is sealed. */
     postgres_do(server.url, ENTRY(OTHER, "0 s", 3999));
     seal(&sealing);
     postgres_do(server.url, "INSERT INTO audit.heads SELECT organization_id, number, last_xid,"
@@ -111,7 +111,7 @@ static inline void put_back(void)
 /* -- verifying --------------------------------------------------------------------------------- */
 
 static struct audit audit;
-/* One step; its answer is the caller's. */
+/* Runs one step. The caller frees the answer. */
 static inline json_t *step(const char *organization, const json_t *position)
 {
     struct command *command = ARENA_NEW(&arena, struct command);
@@ -133,7 +133,7 @@ static inline json_t *step(const char *organization, const json_t *position)
     return answer;
 }
 
-/* From the answer of a step on. */
+/* Runs the steps that follow `answer`, which it frees; false if anything was found. */
 static inline bool is_fine_from(const char *organization, json_t *answer)
 {
     json_t *position;

@@ -1,7 +1,7 @@
 /*
- * The audit log after its database's owner has changed it: by all that he can do to entries, blocks
- * and the notes of what retention dropped, without the signing key, drawn at random, one to three
- * at a time. Verifying finds each.
+ * The audit log after its database's owner has tampered with it without the signing key: one to
+ * three changes at a time, drawn at random, to entries, blocks and retention notes. Verifying finds
+ * each.
  *
  * TAMPER_SEED repeats a run; each failure names its draw. TEST_LONG=1: 2,000 draws.
  */
@@ -12,13 +12,13 @@ TestSuite(tamper, .init = start, .fini = stop);
 
 enum { VACUUM_AFTER = 25 };
 
-/* Rows that are in one of the two and not in the other. */
+/* Rows that only one of the two tables has. */
 #define DIFFERENCE(table)                                                                          \
     "((TABLE audit." #table " EXCEPT ALL TABLE kept_" #table ") UNION ALL"                         \
     " (TABLE kept_" #table " EXCEPT ALL TABLE audit." #table ")) AS " #table
 
-/* The organizations whose audit log is another than before: one change may have undone what another
-   did. Notes are of both. */
+/* The organizations whose audit log differs from the copy: one change may have undone another.
+   Notes count for both. */
 static void find_changed(bool is_changed[2])
 {
     const char *changed =
@@ -34,7 +34,7 @@ static void find_changed(bool is_changed[2])
         is_changed[i] = strstr(changed, organizations[i]) != NULL;
 }
 
-/* By each organization whose audit log was changed. */
+/* Whether verifying finds it in each organization whose audit log was changed. */
 static bool is_found(const bool is_changed[2])
 {
     for (int i = 0; i < 2; i++)

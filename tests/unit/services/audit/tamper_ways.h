@@ -1,6 +1,6 @@
 /*
- * tamper_ways - all that the owner of the database can do to an audit log without the signing key, drawn
- * at random. Header-only.
+ * tamper_ways - every way in which the database's owner can tamper with an audit log without the
+ * signing key, drawn at random. Header-only.
  */
 #ifndef TESTS_UNIT_SERVICES_AUDIT_TAMPER_WAYS_H
 #define TESTS_UNIT_SERVICES_AUDIT_TAMPER_WAYS_H
@@ -9,8 +9,8 @@
 #include "tests/unit/services/audit/tamper_fixture.h"
 
 static const char *const organizations[] = {ORG, OTHER};
-static bool is_drawn[2], is_touched[2]; /* of these: by one way, by all of a draw */
-static uint64_t state;                  /* of the draw */
+static bool is_drawn[2], is_touched[2]; /* of these: by one way, by all ways of a draw */
+static uint64_t state;                  /* of draw() */
 
 /* -- chance ------------------------------------------------------------------------------------ */
 
@@ -25,7 +25,7 @@ static inline uint64_t draw(uint64_t below)
 
 #define ONE_OF(list) ((list)[draw(ARRAY_SIZE(list))])
 
-/* Notes are of no organization: each one's verifying tells of them. */
+/* Notes belong to no organization: verifying either of the two reports them. */
 static inline void draw_both(void)
 {
     is_drawn[0] = is_drawn[1] = true;
@@ -53,9 +53,9 @@ static inline void seed_draw(uint64_t seed, int n)
         (void)draw(2);
 }
 
-/* -- what is done to it ------------------------------------------------------------------------ */
+/* -- ways to tamper ---------------------------------------------------------------------------- */
 
-/* Runs a statement as the owner; how many rows it touched is what it returns. */
+/* Runs a statement as the owner and returns the number of affected rows. */
 static int64_t tamper(const char *format, ...) __attribute__((format(printf, 1, 2)));
 static inline int64_t tamper(const char *format, ...)
 {
@@ -71,7 +71,7 @@ static inline int64_t tamper(const char *format, ...)
         &arena, "WITH touched AS (%s RETURNING 1) SELECT count(*) FROM touched", statement)));
 }
 
-/* An entry as it was sealed: a condition that holds for it alone. */
+/* A condition that selects one entry as it was sealed. */
 static inline const char *entry(const char *table)
 {
     const char *of = organization();
@@ -109,7 +109,7 @@ static inline int64_t alter_entry(void)
         "conversation_id = gen_random_uuid()", "contact_id = gen_random_uuid()",
         "xid = (xid::text::bigint + 1)::text::xid8", "xid = '0'", "xid = '18446744073709551615'",
         "operation = E'ping\\n=200'",
-        /* What stands in a page, and what does not. */
+        /* Several columns at once. */
         "http_status = 500, outcome = 'error', api_key_id = gen_random_uuid()"};
 
     return tamper("UPDATE audit.entries SET %s WHERE %s", ONE_OF(changes), entry("entries"));
@@ -120,7 +120,7 @@ static inline int64_t remove_entry(void)
     return tamper("DELETE FROM audit.entries WHERE %s", entry("entries"));
 }
 
-/* Anywhere in time, of any transaction. */
+/* At any time, from any transaction. */
 static inline int64_t add_entry(void)
 {
     static const char *const ids[] = {"overlay(request_id::text PLACING 'abcdef' FROM 31)::uuid",
@@ -140,7 +140,7 @@ static inline int64_t add_entry(void)
                   ONE_OF(times), ONE_OF(xids), ONE_OF(ids), entry("kept_entries"));
 }
 
-/* The id of a sealed one, with another time or with the same. */
+/* With the id of a sealed entry, at the same time or another. */
 static inline int64_t add_known_entry(void)
 {
     static const char *const times[] = {"created_at",
@@ -187,7 +187,7 @@ static inline int64_t move_to_another_organization(void)
                   other_than("organization_id"), entry("entries"));
 }
 
-/* Two entries, their ids apart; they differ in their transactions or their ids at least. */
+/* Swaps two entries, with their ids or without. Their transactions or ids differ at least. */
 static inline int64_t swap_entries(void)
 {
     const char *one = entry("kept_entries"), *two = entry("kept_entries");
@@ -270,7 +270,7 @@ static inline int64_t alter_block(void)
         "number = 0"};
     const char *change = ONE_OF(changes);
 
-    /* Nothing is changed of a block whose only entry it is. */
+    /* Skips blocks with one entry, which some of the changes leave as they are. */
     return tamper("UPDATE audit.blocks SET %s WHERE %s AND last_request_id <> request_ids[1]",
                   change, block());
 }
@@ -293,7 +293,7 @@ static inline int64_t add_block(void)
                   ONE_OF(numbers), block());
 }
 
-/* An entry with a block that names it, in whose reach it lies, before the block that would have. */
+/* An entry, and a block that lists it and covers its place before the block that should. */
 static inline int64_t add_entry_with_block(void)
 {
     static const char *const numbers[] = {"8", "-1", "0", "number", "9007199254740993"};
@@ -313,7 +313,7 @@ static inline int64_t add_entry_with_block(void)
                   number, id, id, of);
 }
 
-/* As somebody does who has read docs/audit.md, but has another key. */
+/* As an attacker would who has read docs/audit.md but lacks the key. */
 static inline int64_t rewrite_block_with_entry(void)
 {
     const char *of = entry("entries");
@@ -326,8 +326,9 @@ static inline int64_t rewrite_block_with_entry(void)
                   of);
 }
 
-/* An entry between the last block of its chain and the place up to which everything is sealed, which
-   is the other organization's; and a block that is greater than that, or the end of that. */
+/* An entry between the last block of its chain and the place up to which everything is sealed,
+   which is the end of the other organization's chain. That end is altered, or forged blocks follow
+   it. */
 static inline int64_t add_entry_below_foreign_top(void)
 {
     const char *id = "overlay(request_id::text PLACING '0190' FROM 1)::uuid";
@@ -354,7 +355,7 @@ static inline int64_t add_entry_below_foreign_top(void)
         id, id);
 }
 
-/* For as much as retention has dropped, or for more. */
+/* Covers as much as retention has dropped, or more. */
 static inline int64_t forge_note(void)
 {
     static const char *const untils[] = {"until + interval '1 month'",

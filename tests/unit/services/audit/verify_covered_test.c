@@ -1,9 +1,9 @@
-/* An entry that is in the log, held against what is sealed. */
+/* A stored entry, compared with what is sealed. */
 #include "tests/unit/services/audit/verify_fixture.h"
 
 TestSuite(verify_covered, .init = start, .fini = stop);
 
-/* True: it counts as sealed. */
+/* True: the entry counts as sealed. */
 static bool look_at(const struct verify_covered *covered, const struct verify_seal *seal)
 {
     report = (struct verify_report){.first = VERIFY_CHANGED};
@@ -64,7 +64,7 @@ Test(verify_covered, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appen
     other = covered;
     other.is_unreadable = true;
     expect_found(&other, &seal, VERIFY_INSERTED);
-    /* A minute for the clocks. */
+    /* Clocks may differ by a minute. */
     seal.made_us = now_us + 60000000;
     seal.made_xid = covered.entry.place.xid - 1;
     cr_assert_not(look_at(&covered, &seal));
@@ -76,7 +76,8 @@ Test(verify_covered, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appen
     cr_assert(verify_is_fine(&report), "it may have begun before");
 }
 
-/* The seal has gone on with other organizations. Below a block of its own it never passes over an entry. */
+/* The seal has gone on with other organizations. It never passes over an entry below a block of the
+   same organization. */
 Test(verify_covered, lets_an_entry_wait_that_was_passed_over_in_a_move)
 {
     struct verify_covered covered = {.entry = sealed[3], .is_moving = true};

@@ -78,7 +78,7 @@ static inline void stop(void)
     arena_release(&arena);
 }
 
-/* What was found before is forgotten. */
+/* Resets the walk and its findings. */
 static inline void start_again(void)
 {
     chain = (struct verify_chain){0};
@@ -119,7 +119,7 @@ static inline int64_t count_of_all(void)
     return n;
 }
 
-/* And nothing else was found. */
+/* Expects this finding and no other. */
 static inline void assert_found(enum verify_kind kind, int64_t block, const struct uuid *request_id)
 {
     assert_first(kind, block, request_id);

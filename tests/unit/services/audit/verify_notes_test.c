@@ -1,4 +1,4 @@
-/* The notes that retention leaves of what it dropped. */
+/* Verifying retention notes. */
 #include "common/base/ascii.h"
 #include "tests/unit/services/audit/verify_fixture.h"
 
@@ -26,7 +26,7 @@ static void look_at_notes(size_t from, size_t n)
     verify_notes(notes + from, n, &keys, &arena, &report);
 }
 
-/* What a note up to then would follow. */
+/* Where a new note up to `until_us` would begin. */
 static int64_t last_before(int64_t until_us, size_t from, size_t n)
 {
     int64_t since_us;
@@ -68,7 +68,7 @@ Test(verify_notes, misses_a_note_that_a_later_one_names)
     assert_found(VERIFY_REMOVED, 0, NULL);
 }
 
-/* They are there when a database is upgraded; nothing tells one from a note that somebody adds. */
+/* An upgraded database has unsigned notes, which cannot be told from forged ones. */
 Test(verify_notes, tells_of_notes_that_are_not_signed_unless_signed_ones_came_behind)
 {
     make_notes();

@@ -1,4 +1,4 @@
-/* What retention has dropped is not missed, and all else is. */
+/* Verifying reports missing entries and blocks, but not those that retention has dropped. */
 #include "tests/unit/services/audit/verify_fixture.h"
 
 TestSuite(verify_retention, .init = start, .fini = stop);
@@ -26,7 +26,7 @@ Test(verify_retention, misses_the_blocks_before_one_that_is_younger_than_what_wa
     assert_found(VERIFY_REMOVED, 1, NULL);
 }
 
-/* A partition holds what has its time, whatever the time in the id. */
+/* An entry's own time decides its partition, whatever the time in its id. */
 Test(verify_retention, judges_by_the_time_of_a_mark_what_retention_has_dropped)
 {
     struct chain_mark mark = {.place = 1, .created_us = 1000};
@@ -57,18 +57,18 @@ Test(verify_retention, misses_no_block_that_retention_has_dropped_wherever_the_w
     later.sealed.number = 5;
     later.sealed.entries = 12;
     sign_again(&later, keys.own);
-    /* From a block that is gone. */
+    /* After a block that is gone. */
     chain.number = 2;
     chain.is_broken = true;
     verify_block(&chain, &later, &keys, A_DAY_US + 2, &arena, &report);
     cr_assert_eq(count_of_all(), 0);
-    /* While it is walked. */
+    /* In the middle of a walk. */
     start_again();
     cr_assert(walk_one(0, A_DAY_US + 2));
     verify_block(&chain, &later, &keys, A_DAY_US + 2, &arena, &report);
     cr_assert_eq(count_of_all(), 0);
     cr_assert_eq(chain.expired, 12 - 2 - 3);
-    /* One that was made later than what was dropped. */
+    /* The missing blocks may be later than what was dropped. */
     start_again();
     cr_assert(walk_one(0, A_DAY_US + 1));
     verify_block(&chain, &later, &keys, A_DAY_US + 1, &arena, &report);

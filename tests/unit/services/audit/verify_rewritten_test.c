@@ -1,4 +1,4 @@
-/* Blocks that somebody has adapted, hashed or signed again. */
+/* Blocks that were altered, with their hash or signature made again. */
 #include "common/base/ascii.h"
 #include "tests/unit/services/audit/verify_fixture.h"
 
@@ -13,7 +13,7 @@ Test(verify_rewritten, does_not_hold_entries_against_a_block_that_is_not_ours)
     assert_found(VERIFY_REWRITTEN, 1, &sealed[0].place.request_id);
 }
 
-/* The items of the second block, to be spoilt. */
+/* A copy of the second block's items, which the test may alter. */
 static struct chain_item *spoil(void)
 {
     struct chain_item *items = ARENA_ARRAY(&arena, struct chain_item, 2);
@@ -59,7 +59,7 @@ Test(verify_rewritten, tells_a_block_that_counts_wrongly)
     assert_found(VERIFY_REWRITTEN, 2, &sealed[3].place.request_id);
 }
 
-/* Even with the key: another hash is known of it. */
+/* Even if the block is signed with our key: its published hash differs. */
 Test(verify_rewritten, tells_a_chain_that_differs_from_a_head_that_was_published)
 {
     uint8_t published[SHA256_BYTES];

@@ -1,11 +1,10 @@
-/* Verifying step by step beside services that go on: what is as it was sealed passes, and no step looks
-   past a change. */
+/* Verifying step by step while services run: sealed entries pass, and no step misses a change. */
 #include "tests/support/measure.h"
 #include "tests/unit/services/audit/tamper_fixture.h"
 
 TestSuite(verify_step, .init = start, .fini = stop);
 
-/* Entries that wait for their seal, blocks that are made meanwhile. */
+/* With entries that wait to be sealed, and blocks that are made between steps. */
 Test(verify_step, finds_nothing_where_nothing_was_done)
 {
     const int draws = long_form_or(200, 20);
@@ -25,7 +24,7 @@ Test(verify_step, finds_nothing_where_nothing_was_done)
     PQfinish(owner);
 }
 
-/* They were there when the chain was walked, and are not along the entries. */
+/* The entries exist while steps walk the chain, and are gone when steps walk the entries. */
 Test(verify_step, finds_nothing_where_retention_drops_entries_meanwhile)
 {
     struct seal_step sealing = {0};
@@ -40,7 +39,7 @@ Test(verify_step, finds_nothing_where_retention_drops_entries_meanwhile)
     cr_assert(is_fine(ORG));
 }
 
-/* At its own time, which is before all others; the one in its id is after them. */
+/* The entry's own time is before all others, the time in its id is after them. */
 Test(verify_step, looks_behind_an_entry_whose_time_is_not_the_one_in_its_id)
 {
     struct seal_step sealing = {0};
@@ -69,7 +68,7 @@ Test(verify_step, looks_behind_an_entry_whose_time_is_not_the_one_in_its_id)
     PQfinish(owner);
 }
 
-/* One without an id, in the place at which the next step begins. */
+/* An entry without an id, at the place where the next step begins. */
 Test(verify_step, finds_what_is_where_a_step_ends)
 {
     struct seal_step sealing = {0};

@@ -1,4 +1,4 @@
-/* What verifying finds of entries, blocks and heads, on a chain that is made and spoilt in memory. */
+/* What verifying finds in entries, blocks and heads of a chain made and altered in memory. */
 #include "tests/unit/services/audit/verify_fixture.h"
 
 TestSuite(verify, .init = start, .fini = stop);
@@ -77,7 +77,7 @@ Test(verify, tells_of_entries_that_were_sealed_with_a_mark)
     blocks[0] = view(made, stored);
     cr_assert_not(walk_one(0, 0));
     assert_found(VERIFY_IMPLAUSIBLE, 1, &sealed[1].place.request_id);
-    /* Nobody takes the mark away, nor gives one. */
+    /* A block without its mark is found, too. */
     start_again();
     blocks[0].sealed.n_marks = 0;
     cr_assert_not(walk_one(0, 0));
@@ -124,7 +124,7 @@ Test(verify, says_of_a_given_head_whether_its_block_was_walked)
     cr_assert(walk(0));
     verify_given_head(&chain, 2, &report);
     cr_assert(verify_is_fine(&report));
-    /* Retention has taken the first. */
+    /* Retention has dropped the first block. */
     blocks[1].kept_hash = NULL;
     start_again();
     cr_assert(walk_one(1, A_DAY_US + 2));

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
-/* Until the next call. */
+/* The text is valid until the next call. */
 static const char *indented(const char *json)
 {
     static char text[256];
@@ -46,7 +46,7 @@ Test(output, keeps_the_digits_of_numbers)
     cr_expect_str_eq(indented("7"), "7");
 }
 
-/* Not JSON, but it must not be read beyond its end. */
+/* The input is not JSON, but must not be read beyond its end. */
 Test(output, ends_where_its_input_does)
 {
     static const char *const cut[] = {"", "\"", "\"a", "\"a\\", "{", "[", "}", "]]]", "{\"a\":"};

@@ -1,4 +1,4 @@
-/* A call of many steps, answered by a service that the test plays. */
+/* A call of many steps, answered by a fake service in this test. */
 #include "services/convctl/paginate.h"
 
 #include <criterion/criterion.h>
@@ -18,7 +18,7 @@ static struct bus *bus;
 static struct bus_mailbox *mailbox;
 static pthread_t service;
 static atomic_bool is_ending;
-static const char *const *_Atomic answers; /* one for each step; behind the last it is away */
+static const char *const *_Atomic answers; /* one for each step; NULL: `unavailable` */
 
 static void answer(struct bus_message *message)
 {
@@ -48,7 +48,7 @@ static void *serve(void *unused)
     return NULL;
 }
 
-/* It is there when a message of our own has come by it. */
+/* The subscription exists once a message of our own arrives through it. */
 static void await_subscription(void)
 {
     struct bus_message *message;
@@ -83,7 +83,7 @@ static void stop(void)
 
 TestSuite(paginate, .init = start, .fini = stop);
 
-/* What was printed; *failed says whether it came to no end. */
+/* Returns what was printed; *failed: the call did not complete. */
 static json_t *verify(const char *from, const char *const *said, bool *failed)
 {
     const struct bus_client_request request = {

@@ -1,4 +1,4 @@
-/* docs/troubleshooting.md quotes messages of convctl as they are, so that they are found there. */
+/* docs/troubleshooting.md quotes convctl's messages verbatim, so that a search finds them. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -26,7 +26,7 @@ TestSuite(body, .init = start, .fini = stop);
 #define X500 X250 X250
 #define ID   "01920000-0000-7000-8000-00000000000a"
 
-/* The errors in their order, as `code field, code field`; "" when there is none. */
+/* The errors in order, as `code field, code field`; "" when there are none. */
 static const char *errors_text(void)
 {
     struct buf out;
@@ -82,7 +82,7 @@ static void assert_samples(const struct sample *samples, size_t n, read_fn read,
 #define EXTERNAL(id)  "{\"external_id\":" id ",\"from\":{\"external_id\":\"u\"}}"
 
 static const struct sample create_samples[] = {
-    /* what is accepted */
+    /* accepted bodies */
     {FROM("\"external_id\":\"u\""), ""},
     {FROM("\"id\":\"" ID "\""), ""},
     {FROM("\"id\":\"01920000-0000-7000-8000-00000000000A\""), ""},
@@ -111,7 +111,7 @@ static const struct sample create_samples[] = {
     {"\"text\"", "invalid -"},
     {"7", "invalid -"},
     {"{}", "missing external_id, missing from"},
-    /* fields that are not there */
+    /* unknown fields */
     {ROOT("\"body\":\"hello\""), "invalid body"},
     {ROOT("\"organization_id\":\"x\""), "invalid organization_id"},
     {ROOT("\"workspace_id\":null"), "invalid workspace_id"},
@@ -239,7 +239,7 @@ Test(body, holds_at_most_20_attributes_and_nulls_are_none)
 #define E10      "\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9"
 #define E90      E10 E10 E10 E10 E10 E10 E10 E10 E10
 
-/* What the message says of the first error. */
+/* The message of the first error. */
 static const struct {
     const char *body, *message;
 } attribute_messages[] = {
@@ -253,7 +253,7 @@ static const struct {
     {ATTR("\"" X50 "123456789012345\":1"),
      "custom_attributes." X50 "123456789012345 must be a key of at most 64 characters"},
     {ROOT("\"custom_attributes\":[]"), "custom_attributes must be an object"},
-    /* a key may fill a body: what is quoted of it is bounded, and stays whole characters */
+    /* a key may fill a body: messages quote a bounded part of it, in whole characters */
     {ATTR("\"" X500 "\":1"),
      "custom_attributes." X50 X50 X50 X10 X10 X10 "xx... must be a key of at most 64 characters"},
     {ATTR("\"x" E90 E10 "\":1"), "custom_attributes.x" E90 "... " KEY_RULE},

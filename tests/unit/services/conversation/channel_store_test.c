@@ -1,4 +1,4 @@
-/* What other channels and operators do to conversations and contacts. */
+/* What other channels and operators do with conversations and contacts. */
 #include "tests/unit/services/conversation/conversation_fixture.h"
 
 TestSuite(channel_store, .init = start, .fini = stop);
@@ -32,7 +32,7 @@ Test(channel_store, opens_conversations_of_other_channels)
                    "channel");
     assert_outcome(run_on(&conversation_open, "{\"channel\":\"email\",\"status\":\"closed\"}"),
                    OUTCOME_PARAMETER_INVALID, "status");
-    /* the widget's alone is announced */
+    /* only the widget's has an event */
     cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 1);
     cr_assert_not_null(by_id->notice);
     cr_assert_null(by_email->notice);

@@ -50,12 +50,12 @@ static inline struct db *connect(void)
                                CONVERSATION_SQL_COUNT);
 }
 
-/* An endpoint for the creates of one of the two organizations, among others. */
+/* An endpoint of one of the two organizations, for creates among other events. */
 #define ENDPOINT                                                                                   \
     "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret) "           \
     "VALUES ('" ORG "', gen_random_uuid(), '', '{ai.handoff,conversation.created}', false, '')"
 
-/* No constraint of the database holds this. */
+/* Conversations without their contact; no constraint of the database prevents them. */
 #define STRAYS                                                                                     \
     "SELECT count(*) FROM conversation.conversations AS v WHERE contact_id IS NOT NULL AND NOT "   \
     "EXISTS (SELECT FROM conversation.contacts AS k WHERE k.organization_id = v.organization_id "  \
@@ -128,7 +128,7 @@ static inline struct command *run(struct call call)
     return command;
 }
 
-/* Runs commands of one handler in one transaction, as a batch that asks for them together. */
+/* Runs commands of one handler in one transaction, as a batch that queries them together. */
 static inline void run_batch(struct command *const *commands, size_t n)
 {
     const struct command_handler *const handler = commands[0]->handler;

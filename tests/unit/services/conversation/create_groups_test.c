@@ -11,7 +11,7 @@ struct sample {
 static struct create_command creates[4];
 static struct create_command *pointers[4];
 
-/* How many of these go together. */
+/* How many of these form the first group. */
 static size_t grouped(const struct sample *samples, size_t n)
 {
     static const char *const new_ids[] = {"k0", "k1", "k2", "k3"};

@@ -1,4 +1,4 @@
-/* Creating conversations: what the statement writes and what it finds. */
+/* Creating conversations: what the statement writes and finds. */
 #include "tests/unit/services/conversation/conversation_fixture.h"
 
 TestSuite(create_store, .init = start, .fini = stop);
@@ -32,7 +32,7 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
                  1);
 }
 
-/* It would become no delivery. */
+/* The event would not become a delivery. */
 Test(create_store, writes_no_event_for_which_there_is_no_endpoint)
 {
     struct command *made =
@@ -47,7 +47,7 @@ Test(create_store, writes_no_event_for_which_there_is_no_endpoint)
     cr_assert_eq(count("SELECT count(*) FROM webhook.events"), 0);
 }
 
-/* Whatever else its endpoints are for. */
+/* Whatever other events the endpoints are for. */
 Test(create_store, writes_an_event_for_which_one_endpoint_of_several_is)
 {
     static const char *const events[] = {
@@ -105,7 +105,7 @@ Test(create_store, applies_the_profile_of_a_new_conversation_and_keeps_what_is_a
     assert_outcome(second, OUTCOME_CREATED, NULL);
     assert_reply_has(second, "\"name\":\"Ann\",\"email\":\"b@x\",\"phone\":\"1\"");
     assert_reply_has(read_back(first), "\"name\":\"Ann\",\"email\":\"b@x\",\"phone\":\"1\"");
-    /* what was given up is free */
+    /* the old email is free again */
     assert_outcome(run_create(CREATE("e3", USER("u3") ",\"email\":\"a@x\"")), OUTCOME_CREATED,
                    NULL);
     assert_reply_has(run_create(by_id),

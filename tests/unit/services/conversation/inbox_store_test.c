@@ -23,7 +23,7 @@ static const char *next_of(const json_t *page)
     return member(json_object_get(json_object_get(page, "pages"), "next"), "starting_after");
 }
 
-/* The ids that all pages together hold, with a blank behind each; how many pages in *pages. */
+/* The ids on all pages together, each with a blank after it; the number of pages in *pages. */
 static const char *walk(const char *filters, int per_page, int *pages)
 {
     const char *after = NULL;
@@ -176,7 +176,7 @@ Test(inbox_store, refuses_what_is_no_filter)
                    OUTCOME_NOT_FOUND, NULL);
 }
 
-/* `n` conversations, every `nth` of them of the channel voice; the rest as given. */
+/* `n` conversations, every `nth` of them on the channel voice, the rest as given. */
 static void fill(int n, int nth, const char *channel, const char *status)
 {
     postgres_do(server.url,
@@ -269,8 +269,7 @@ Test(inbox_store, shows_no_more_messages_than_fit)
 
 /* -- plans ------------------------------------------------------------------------------------- */
 
-/* Raises where the plan of the prepared statement does anything but walk along the four indexes by
-   the whole of what is known. */
+/* Raises unless the plan of the prepared statement walks the four indexes by all known columns. */
 static const char assert_walks[] =
     "DO $do$ DECLARE line text; walks text := ''; BEGIN "
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned(NULL, NULL, 51, 2000, NULL, NULL,"
@@ -297,7 +296,7 @@ static void fill_many(int n)
                              n));
 }
 
-/* As the role that the service is, with its settings. */
+/* Under the service's role, with its settings. */
 Test(inbox_store, is_planned_as_walks_whatever_the_statistics_say)
 {
     const char *plan = arena_printf(&arena, "PREPARE planned AS %s; %s",

@@ -1,12 +1,11 @@
-/* Two sessions at once: the second runs into what the first has not committed, and waits for
-   nothing. */
+/* Two sessions at once: the second meets uncommitted changes of the first without waiting. */
 #include <pthread.h>
 
 #include "tests/unit/services/conversation/conversation_fixture.h"
 
 TestSuite(race, .init = start, .fini = stop);
 
-/* There is no commit meanwhile: to wait would be in vain. */
+/* The first session does not commit before the second returns: waiting would end in a timeout. */
 enum { TIMEOUT_US = 10 * 1000 * 1000 };
 
 static struct command *run_open(struct db *on, struct call call)
@@ -19,7 +18,7 @@ static struct command *run_open(struct db *on, struct call call)
     return command;
 }
 
-/* Runs `ours`, then all of `theirs` while ours is not committed; returns what theirs were told. */
+/* Runs `ours`, then all of `theirs` before ours commits; returns the status of theirs. */
 static enum status race(struct call ours, struct call theirs)
 {
     struct command *const first = run_open(db, ours);
@@ -70,7 +69,7 @@ Test(race, asks_to_be_run_again_when_another_transaction_takes_the_email_or_the_
          CREATE("e2", USER("u2") ",\"email\":\"a@x\""), "from.email"},
         {CREATE("e3", USER("u3") ",\"phone\":\"1\""), CREATE("e4", USER("u4") ",\"phone\":\"1\""),
          "from.phone"},
-        /* a contact that is there gets it */
+        /* an existing contact gets it */
         {CREATE("e5", USER("u1") ",\"email\":\"b@x\""),
          CREATE("e6", USER("u5") ",\"email\":\"b@x\""), "from.email"},
         {CREATE("e7", USER("u6") ",\"phone\":\"2\""), CREATE("e8", USER("u3") ",\"phone\":\"2\""),
@@ -96,7 +95,7 @@ Test(race, asks_to_be_run_again_when_another_transaction_changes_the_contact)
     assert_reply_has(run_create(CREATE("e4", USER("u1"))), "\"name\":\"Bea\"");
 }
 
-/* What the claim finds may have changed when the statement behind it looks again. */
+/* What the claim finds may have changed when the next statement reads it again. */
 static void assert_claimed_for_more(const char *change)
 {
     static const char *const create[] = {
@@ -138,7 +137,7 @@ Test(race, writes_nothing_that_it_has_not_claimed)
     }
 }
 
-/* What they do not write again they need not have to themselves. */
+/* Creates that do not write the contact need no exclusive use of it. */
 Test(race, creates_beside_a_neighbour_for_a_contact_that_is_there)
 {
     const char *const same = ",\"name\":\"Ann\",\"email\":\"a@x\",\"phone\":\"1\"";
@@ -303,7 +302,7 @@ Test(race, takes_no_profile_to_a_contact_that_is_being_erased)
                  1);
 }
 
-/* Which does not delete it. */
+/* Erasing a contact does not delete its row. */
 Test(race, creates_beside_an_erasing_of_the_contact)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
@@ -348,7 +347,7 @@ static void *keep_writing(void *closure)
     return NULL;
 }
 
-/* Two at once, until each has written so often. */
+/* Two threads write at once, WRITES times each. */
 static void write_at_once(struct call ours, struct call theirs)
 {
     struct writer writers[2] = {{.db = db, .call = ours}, {.db = other_db, .call = theirs}};
@@ -364,7 +363,7 @@ static void write_at_once(struct call ours, struct call theirs)
     }
 }
 
-/* A lock that is had is had on what the other transaction left, whatever the snapshot shows. */
+/* A lock is taken on the row as the other transaction left it, whatever the snapshot shows. */
 Test(race, loses_nothing_of_what_two_write_at_once)
 {
     const struct uuid id = run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id;
@@ -376,7 +375,7 @@ Test(race, loses_nothing_of_what_two_write_at_once)
     cr_expect_eq(count("SELECT count(*) FROM conversation.messages"), 2 * WRITES);
 }
 
-/* Every update that is answered has moved updated_at: by a microsecond, in a time that is not yet. */
+/* Every answered update has moved updated_at: by a microsecond if updated_at is in the future. */
 Test(race, loses_no_update_of_two_that_are_made_at_once)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
@@ -396,7 +395,7 @@ Test(race, loses_no_update_of_two_that_are_made_at_once)
 
 enum { ROUNDS = 60, EACH = 64 };
 
-/* A replica that creates the same in another order, until all of it is there. */
+/* A replica that creates the same conversations in another order until all exist. */
 struct replica {
     struct db *db;
     bool is_backwards;
@@ -405,8 +404,8 @@ struct replica {
     pthread_t thread;
 };
 
-/* External ids one way and contacts the other: E1..E64 of u64..u1 and, in the second half of the
-   pairs, of the same contacts under another external id. */
+/* External ids ascend while contacts descend: e0..e63 of u64..u1. The backward replica gives every
+   other conversation of the same contacts another external id. */
 static struct command *parse_one(struct replica *replica, int round, int i)
 {
     const int number = replica->is_backwards ? EACH - 1 - i : i;
@@ -419,7 +418,7 @@ static struct command *parse_one(struct replica *replica, int round, int i)
     return parse(&replica->arena, creating(body));
 }
 
-/* Those that are to be run again come first; returns how many. */
+/* Moves the creates that must run again to the front; returns how many. */
 static size_t run_all(struct replica *replica, struct command **commands, size_t n)
 {
     size_t n_again = 0;

@@ -45,8 +45,9 @@ Test(role, deletes_nothing_but_messages)
 
 /* -- plans ----------------------------------------------------------------------------------- */
 
-/* Raises when a plan of the prepared statement `planned` reads more than one key's rows. Endpoints are
-   looked at until one wants the event; an organization has few, as have moves of organizations. */
+/* Raises if the plan of the prepared statement `planned` reads more than one key's rows.
+   Exceptions: endpoints, which are read until one wants the event, and moving organizations. There
+   are few of either. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; before text = ''; BEGIN "                                          \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \

@@ -5,7 +5,7 @@
 
 #include "common/model/conversation_model.h"
 
-/* What each status may become, row by row. */
+/* The statuses that each status may change to. */
 static const struct {
     const char *from;
     const char *to[6];

@@ -99,7 +99,7 @@ Test(update_store, refuses_the_21st_attribute_and_changes_nothing)
         OUTCOME_NOT_FOUND, NULL);
 }
 
-/* Each takes a turn of its own, and as much memory as its own body. */
+/* Each update runs in a separate statement and takes only as much memory as its own body. */
 Test(update_store, holds_each_body_once_however_many_are_for_one_conversation)
 {
     enum { N = 100, BODY = 65536 };
@@ -119,7 +119,7 @@ Test(update_store, holds_each_body_once_however_many_are_for_one_conversation)
     assert_reply_has(read_back(made), "\"custom_attributes\":{\"a\":99}");
 }
 
-/* A batch is one statement, but for those that change the same conversation. */
+/* The updates of a batch share one statement, except those of the same conversation. */
 Test(update_store, answers_each_update_of_a_batch_with_its_own_result_in_their_order)
 {
     struct command *const first = run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\""));

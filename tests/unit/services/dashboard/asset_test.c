@@ -46,7 +46,7 @@ Test(asset, is_found_by_one_spelling_only)
         cr_expect_null(found(nothing[i]), "%s", nothing[i]);
 }
 
-/* A gzip file begins with two bytes of its own and ends with the length of what is in it. */
+/* A gzip file begins with two magic bytes and ends with the length of its contents. */
 Test(asset, is_stored_packed_too)
 {
     for (size_t i = 0; i < n_assets; i++) {

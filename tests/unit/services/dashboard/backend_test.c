@@ -50,7 +50,7 @@ struct row {
     unsigned fills;
 };
 
-/* Read a second time from the same table: what it says of itself must hold of every row. */
+/* The rows of the same table, read again: rules that must hold for each. */
 static const struct row rows[] = {
 #define ACTION(method_, path_, subject_, min_, kind_, body_, fills_, query_)                       \
     {#method_, path_, ROLE_##min_, fills_},
@@ -96,7 +96,7 @@ Test(action, of_a_path_with_an_id_uses_it)
                      rows[i].method, rows[i].path);
 }
 
-/* The state of the services is the deployment's and no organization's. */
+/* The state of the services belongs to the deployment, not to an organization. */
 Test(action, that_reads_is_for_every_member_if_it_is_of_the_organization)
 {
     for (size_t i = 0; i < N_ROWS; i++)

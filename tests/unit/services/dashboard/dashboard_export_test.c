@@ -107,7 +107,7 @@ Test(export_part, becomes_a_line_of_each_entry)
     json_free(part);
 }
 
-/* Numbers grow when they are written: 0.1 has 19 characters then. */
+/* Numbers may be longer when written than when read: 0.1 then has 19 characters. */
 Test(export_part, is_not_written_beyond_its_bound)
 {
     json_t *part = json_array(), *tenths = json_array();

@@ -45,7 +45,7 @@ Test(endpoints, are_not_shown_at_all_unless_they_are_a_list_of_objects)
         cr_expect_null(endpoints_without_paths(str_of(odd[i])), "%s", odd[i]);
 }
 
-enum { ARENA_MAX = 256 * 1024 }; /* as edge_request_begin() has it */
+enum { ARENA_MAX = 256 * 1024 }; /* as in edge_request_begin() */
 
 Test(dashboard_request, of_a_long_export_may_check_its_session_any_number_of_times)
 {

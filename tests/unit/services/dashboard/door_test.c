@@ -24,7 +24,7 @@ static void free_shares(void)
 
 TestSuite(share, .init = make_shares, .fini = free_shares);
 
-/* How many are let in one after the other. */
+/* How many requests are let in one after the other. */
 static unsigned enter_all(const char *whose, int64_t now_us, unsigned *wait_s)
 {
     struct share *share;
@@ -110,12 +110,12 @@ Test(share, is_not_there_for_more_than_there_are_places)
 
 /* -- the door -------------------------------------------------------------------------------- */
 
-/* Who was let in ('a', 'b', ...) and who was turned away ('A', 'B', ...), in their order. */
+/* Requests that were let in ('a', 'b', ...) or turned away ('A', 'B', ...), in order. */
 static char seen[512];
 static struct door door;
 static struct door_place places[300];
 
-static struct door_place *coming; /* door_come() has not returned */
+static struct door_place *coming; /* set until door_come() returns */
 
 static void note(const struct door_place *place, bool is_let_in)
 {
@@ -171,7 +171,7 @@ Test(door, lets_in_first_whose_network_has_tried_least)
 {
     char address[INET6_ADDRSTRLEN];
 
-    for (int i = 0; i < 20; i++) { /* four networks try and try again */
+    for (int i = 0; i < 20; i++) { /* four networks try repeatedly */
         snprintf(address, sizeof(address), "192.0.%d.%d", i % 4, i);
         come(i, address);
     }
@@ -225,7 +225,7 @@ Test(door, makes_room_for_whose_network_has_fewer_when_it_is_full)
         door_leave(&places[i]);
         door_leave(&places[34 + i]);
     }
-    for (int i = 68; i <= 68 + 2 * 32; i += 32) /* the first of the third network and its like */
+    for (int i = 68; i <= 68 + 2 * 32; i += 32) /* the first of the third network and the next */
         door_leave(&places[i]);
     cr_expect_eq(strlen(seen), 7);
     cr_expect_eq(seen[6], 'a' + n % 26, "after six networks that had not tried either: %s", seen);

@@ -14,7 +14,7 @@ static void make(void)
     token_make(TOKEN_LIVE, token);
 }
 
-/* The token between `before` and `after`. */
+/* Reads a token that stands between `before` and `after`. */
 static enum authorization read_between(const char *before, const char *after)
 {
     char value[200];
@@ -90,7 +90,7 @@ static struct key_record record;
 static struct api_route route;
 static struct facts facts;
 
-/* Everything is wrong at once; each test puts right what comes before. */
+/* Breaks everything that the checks look at. Each test repairs what earlier checks look at. */
 static void spoil(void)
 {
     record = (struct key_record){

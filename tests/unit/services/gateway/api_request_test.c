@@ -24,7 +24,7 @@ static void set_up(void)
 
 TestSuite(api_request, .init = set_up, .fini = fake_close);
 
-/* A request whose key access knows. */
+/* A request whose key access has confirmed. */
 static struct fake_request *get_with_key(const char *path)
 {
     struct fake_request *request = fake_get(path, bearer);
@@ -33,7 +33,7 @@ static struct fake_request *get_with_key(const char *path)
     return request;
 }
 
-/* And that has its quota. */
+/* The same, with its quota granted. */
 static struct fake_request *get_with_quota(const char *path)
 {
     struct fake_request *request = get_with_key(path);
@@ -60,7 +60,7 @@ static bool is_recorded_as(const char *status)
     return str_equal(fake_header(fake_call(SUBJECT_AUDIT_APPEND), HEADER_STATUS), str_of(status));
 }
 
-/* -- whose key ------------------------------------------------------------------------------- */
+/* -- keys ------------------------------------------------------------------------------------ */
 
 Test(api_request, without_a_key_is_refused_and_asks_nobody)
 {
@@ -75,7 +75,7 @@ Test(api_request, without_a_key_is_refused_and_asks_nobody)
 
 Test(api_request, with_a_malformed_key_is_refused_and_asks_nobody)
 {
-    bearer[20] ^= 1; /* the checksum is wrong now */
+    bearer[20] ^= 1; /* breaks the checksum */
     cr_expect(says(fake_get(PING, bearer), "holds no well-formed API key"));
     cr_expect_eq(fake_count(NULL), 0);
 }
@@ -317,7 +317,7 @@ Test(api_request, sends_its_command_when_the_bus_is_there_again)
               "it is counted once");
 }
 
-/* -- too late -------------------------------------------------------------------------------- */
+/* -- timeouts -------------------------------------------------------------------------------- */
 
 Test(api_request, that_is_late_before_its_key_is_known_is_not_recorded)
 {
@@ -436,7 +436,7 @@ Test(api_request, that_cannot_be_recorded_in_time_has_failed)
     cr_expect_eq(request->status, 503);
 }
 
-/* -- its client leaves ----------------------------------------------------------------------- */
+/* -- clients that disconnect ----------------------------------------------------------------- */
 
 Test(api_request, whose_client_leaves_waits_for_nothing)
 {

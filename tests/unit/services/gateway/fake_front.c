@@ -8,7 +8,7 @@
 #include "common/base/clock.h"
 #include "proto/headers.h"
 
-/* The beginning of a window of quotas. */
+/* The beginning of a quota window. */
 #define NOW_US ((int64_t)1700000000 * 1000000)
 
 enum { CALLS_MAX = 256, REQUESTS_MAX = 64, COMMAND_MS = 2000 };
@@ -19,7 +19,7 @@ enum fake_bus fake_bus;
 static struct fake_call made[CALLS_MAX];
 static size_t n_calls, n_messages;
 static struct fake_request *requests[REQUESTS_MAX];
-static uint8_t key_hashes[REQUESTS_MAX][SHA256_BYTES]; /* of those that have used a key */
+static uint8_t key_hashes[REQUESTS_MAX][SHA256_BYTES]; /* of the keys that requests have used */
 static size_t n_requests, n_key_hashes;
 static struct sockaddr_in client;
 static const struct networks nobody;
@@ -235,8 +235,8 @@ static const h2o_conn_callbacks_t callbacks = {.get_peername = get_peername,
                                                .get_socket = get_socket};
 static h2o_conn_t conn = {.ctx = &gateway.edge.context, .callbacks = &callbacks};
 
-/* A timer is either the sending one or a request's limit, which is set as the request begins: so a
-   test gets hold of what api_request_begin() made. */
+/* A timer is either the send timeout or a request's time limit. api_request_begin() sets the
+   latter: this is where the test gets the API request that it made. */
 void h2o_timeout_link(h2o_loop_t *loop, h2o_timeout_t *timeout, h2o_timeout_entry_t *entry)
 {
     struct edge_request *http = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, entry);
@@ -361,7 +361,7 @@ void fake_open(void)
     fake_client("192.0.2.1");
 }
 
-/* One that was forgotten meanwhile, which only one without users is, is made again. */
+/* key_cache_get() makes a dropped key again; the cache drops only keys without users. */
 static void expect_keys_given_back(void)
 {
     for (size_t i = 0; i < n_key_hashes; i++) {

@@ -8,7 +8,7 @@
 #define ORG_A "01a1f97f-474a-73ab-af28-5392c02457f0"
 #define ORG_B "01a1f97f-477b-7639-b538-176800431171"
 
-/* -- what access answers --------------------------------------------------------------------- */
+/* -- replies of access ----------------------------------------------------------------------- */
 
 #define KEY "01a1f97f-477b-7639-b538-176800431171"
 
@@ -205,7 +205,7 @@ Test(key_cache, visits_every_known_key)
 
 enum { MANY = 10000 };
 
-/* Of this thread's processor. */
+/* CPU time of this thread. */
 static int64_t cpu_us(void)
 {
     struct timespec now;
@@ -214,7 +214,7 @@ static int64_t cpu_us(void)
     return now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-/* How long it takes to find all of as many keys, whose hashes begin with the multiples of a number. */
+/* CPU time to find MANY keys whose hashes begin with multiples of `step`. */
 static int64_t find_many(uint64_t step)
 {
     struct key_cache *many = key_cache_new(MANY, MANY);
@@ -236,7 +236,7 @@ static int64_t find_many(uint64_t step)
     return took_us;
 }
 
-/* Who makes up keys can choose their hashes by trying. */
+/* A client that makes up keys can choose their hashes by trial. */
 Test(key_cache, finds_keys_as_fast_whoever_has_chosen_them)
 {
     const int64_t any_us = find_many(UINT64_C(0x9e3779b97f4a7c15)), chosen_us = find_many(1 << 14);
@@ -254,7 +254,7 @@ Test(key_cache, finds_keys_as_fast_whoever_has_chosen_them)
 
 static struct key key;
 
-/* Asked at 0 of the monotonic clock, and confirmed. */
+/* A key that was asked for at time 0 of the monotonic clock, and confirmed. */
 static void confirm(void)
 {
     struct key_record record = {.expires_at = INT64_MAX};
@@ -375,7 +375,7 @@ Test(key, remembers_of_whom_a_notice_overtook_its_look_up)
     cr_expect(key_is_overtaken(&key, &own));
 }
 
-/* Or who changes much, and often, would keep everybody else waiting. */
+/* Otherwise an organization that changes often would delay the keys of all others. */
 Test(key, may_be_confirmed_after_notices_about_another_organization)
 {
     struct key_record own = {.organization_id = ORG};

@@ -80,7 +80,7 @@ Test(lookup_budget, refunded_late_is_no_gift)
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, 3600LL * SECOND), LOOKUP_BUDGET_MAX);
 }
 
-/* -- look-ups -------------------------------------------------------------------------------- */
+/* -- lookups --------------------------------------------------------------------------------- */
 
 #define PING "/api/v1/ping"
 
@@ -105,7 +105,7 @@ static void answer(const char *outcome, const char *body)
     fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), outcome, body);
 }
 
-/* Those whose key was accepted go on to their quota; it is asked for once. */
+/* Requests with an accepted key go on to their quota, which is asked for once. */
 static bool has_gone_on(void)
 {
     return fake_count(SUBJECT_ACCESS_QUOTA) == 1;
@@ -122,7 +122,7 @@ Test(key_lookup, is_one_however_many_requests_wait)
     cr_expect_eq(asked(), 1);
     answer("unauthorized", "[]");
     cr_expect_eq(asked(), 1);
-    /* The limit of failures is 3. */
+    /* The limit on failures is 3. */
     for (size_t i = 0; i < ARRAY_SIZE(requests); i++)
         cr_expect_eq(requests[i]->status, i < 3 ? 401 : 429, "request %zu", i);
 }
@@ -185,7 +185,7 @@ Test(key_lookup, that_was_refused_is_not_repeated_for_a_while)
     cr_expect_eq(asked(), 2);
 }
 
-/* -- notices during a look-up ---------------------------------------------------------------- */
+/* -- notices during a lookup ----------------------------------------------------------------- */
 
 Test(key_lookup, is_repeated_when_a_notice_came_during_it)
 {
@@ -295,7 +295,7 @@ Test(key_lookup, with_a_record_that_is_none_is_a_failure)
 
 /* -- the budget ------------------------------------------------------------------------------ */
 
-/* Made-up keys have used up what strangers may ask. */
+/* Uses up the lookup budget that strangers may spend. */
 static void spend_budget(void)
 {
     for (int i = 0; i < LOOKUP_BUDGET_MAX; i++)

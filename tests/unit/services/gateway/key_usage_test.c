@@ -1,4 +1,4 @@
-/* What is counted while the bus is away. */
+/* Key usage that is counted while the bus is away. */
 #include <criterion/criterion.h>
 
 #include "tests/unit/services/gateway/fake_front.h"

@@ -175,7 +175,7 @@ static void lease(unsigned granted, unsigned left)
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", body);
 }
 
-/* Its quota was decided on. */
+/* The decision about its quota has been made. */
 static bool is_through(const struct fake_request *request)
 {
     return request->api->stage > STAGE_CHECK;
@@ -248,7 +248,7 @@ Test(quota_lease, that_comes_after_its_window_counts_for_nothing)
 
     fake_pass_ms(10000);
     key->confirmed_us = clock_mono_us();
-    request = fake_get(PING, bearer); /* the window is another from here on */
+    request = fake_get(PING, bearer); /* the first request of the new window */
     cr_expect_eq(asked(), 1, "one question at a time");
     lease(10, 90);
     cr_expect_eq(asked(), 2);
@@ -289,7 +289,7 @@ Test(quota_lease, with_a_count_that_is_none_is_a_failure)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        key->quota.window = 0; /* another: what is known is forgotten */
+        key->quota.window = 0; /* another window: drops the lease */
         fake_get(PING, bearer);
         fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", bad[i]);
         cr_expect(key->quota.alone, "%s", bad[i]);

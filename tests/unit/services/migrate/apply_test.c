@@ -110,7 +110,7 @@ Test(apply, lets_each_service_end_sessions_of_others_that_hang_and_nothing_else,
     cr_assert_eq(run(), ST_OK);
     postgres_do(server.url, "DROP FUNCTION migration.end_hung_sessions()");
     postgres_do(server.url, "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF boolean"
-                            " LANGUAGE sql AS 'SELECT true'"); /* as builds before had it */
+                            " LANGUAGE sql AS 'SELECT true'"); /* as in earlier releases */
     cr_assert_eq(run(), ST_OK);
     postgres_do(server.url, "ALTER ROLE conv_two LOGIN");
     postgres_url_as(&server, "conv_two", two);
@@ -174,7 +174,7 @@ Test(apply, waits_for_whoever_migrates_already, .init = start, .fini = stop)
     cr_assert_eq(COUNT("one.t"), 1);
 }
 
-/* -- beside services at work ------------------------------------------------------------------- */
+/* -- while services run ------------------------------------------------------------------------ */
 
 static void await_lock_wait(struct db_admin *admin)
 {
@@ -188,8 +188,8 @@ static void await_lock_wait(struct db_admin *admin)
     while (strcmp(db_admin_value(admin, 0, 0), "1") != 0);
 }
 
-/* A service's session has locked one.t and wants what the migration has locked: the migration, which
-   has waited for longer, is the one that PostgreSQL ends. */
+/* A service's session has locked one.t and waits for a lock of the migration. PostgreSQL ends the
+   migration, which has waited longer. */
 Test(apply, tries_again_what_a_deadlock_with_a_service_ended, .init = start, .fini = stop)
 {
     struct db_admin *other = NULL;
@@ -220,7 +220,7 @@ static bool can_be_read(struct db_admin *reader)
     return db_admin_script(reader, "SET lock_timeout = '2s'; SELECT FROM one.t") == ST_OK;
 }
 
-/* As beside a dump of the database: who comes later stands behind a migration that waits. */
+/* As during a dump of the database: later sessions queue behind a waiting migration. */
 Test(apply, lets_others_pass_while_a_table_is_locked_for_long, .init = start, .fini = stop)
 {
     struct db_admin *other = NULL, *reader = NULL;

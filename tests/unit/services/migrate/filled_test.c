@@ -111,7 +111,7 @@ Test(filled, a_log_without_deliveries_is_indexed_at_once, .init = start, .fini =
     cr_assert_eq(COUNT(COMPLETE), 2);
 }
 
-/* Whoever writes while an index is built goes on, and what is broken off is completed by the next. */
+/* Writers continue while an index is built, and the next run completes one that was interrupted. */
 Test(filled, a_log_with_deliveries_is_indexed_while_more_come, .init = start, .fini = stop)
 {
     struct db_admin *holder = NULL;

@@ -1,4 +1,4 @@
-/* The program, beside an admin listener that is ready, is not, or is not there. */
+/* The program, with an admin listener that is ready, not ready, or missing. */
 #include <criterion/criterion.h>
 #include <limits.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static bool says_ready(void *closure, char reason[128])
     return false;
 }
 
-/* The programs lie in bin/ of the folder that this test was built into. */
+/* The programs are in bin/ of the folder that this test was built into. */
 static void program_path(char path[PATH_MAX])
 {
     ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
@@ -60,7 +60,7 @@ static struct told ask(const char *settings)
     return ask_with(settings, "");
 }
 
-/* Beside a listener on `listens` that is not ready for the reason `why`; NULL = it is. */
+/* Runs the program with a listener that is not ready for the reason `why`; NULL = it is ready. */
 static struct told ask_beside(const char *listens, const char *why)
 {
     const struct admin_options options = {

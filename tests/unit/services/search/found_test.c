@@ -1,8 +1,8 @@
-/* What is read of rows that no search of ours gives, but a table could hold. */
+/* Reading rows that our services never write, but that a table can hold. */
 #include "services/search/found.h"
 #include "tests/unit/services/search/search_fixture.h"
 
-/* A conversation of that time, as the statements give it. */
+/* A conversation of the given time, with the columns of the real statements. */
 static const struct db_statement rows = {
     .name = "rows",
     .text = "SELECT gen_random_uuid() AS id, 'e' AS external_id, $1::timestamptz AS created_at,"
@@ -45,7 +45,7 @@ Test(search_found, reads_times_that_have_no_end)
         {"2023-11-14 22:13:20Z", 1700000000000000},
         {"1970-01-01 00:00:00Z", 0},
         {"294246-12-31 00:00:00Z", INT64_C(9223371158400000000)},
-        {"294276-12-31 00:00:00Z", INT64_MAX}, /* later than can be told */
+        {"294276-12-31 00:00:00Z", INT64_MAX}, /* too late for the type */
         {"infinity", INT64_MAX},
         {"-infinity", INT64_MIN + DB_EPOCH_US},
     };

@@ -1,4 +1,4 @@
-/* What a client gets: pages of conversations, and the way from one to the next. */
+/* What a client gets: pages of conversations, and the cursors from one to the next. */
 #include "services/search/search.h"
 #include "tests/unit/services/search/search_fixture.h"
 
@@ -7,8 +7,8 @@
 
 static struct search service;
 
-/* Contacts u (25 conversations, three at each moment) and v (none), and x, who is erased; u of
-   another organization has one. */
+/* Contacts u (25 conversations, three at each moment), v (none) and x (erased); u of another
+   organization has one conversation. */
 static void fill(void)
 {
     postgres_do(
@@ -49,7 +49,7 @@ static void open_batch(void)
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
 }
 
-/* False: it is refused. */
+/* False: the command is refused. */
 static bool parse(struct command *command, const char *organization, const char *body)
 {
     *command =
@@ -60,7 +60,7 @@ static bool parse(struct command *command, const char *organization, const char 
     return command_parse(command, &service) == ST_OK;
 }
 
-/* The same; else a batch is open for it. */
+/* The same; if true, a batch is open for the command. */
 static bool prepare(struct command *command, const char *organization, const char *body)
 {
     if (!parse(command, organization, body))
@@ -167,7 +167,7 @@ Test(search_page, shows_conversations_as_they_are_read_elsewhere)
     cr_assert_str_eq(text, id);
 }
 
-/* What they share is a statement, and no more. */
+/* The searches of a batch share a statement and nothing else. */
 Test(search_page, of_a_batch_has_the_total_of_its_own_search)
 {
     static const struct {
@@ -261,7 +261,7 @@ Test(search_page, continues_where_it_was_whatever_comes_or_goes)
     json_decref(list);
 }
 
-/* The least of several: the first one may have to load what the others find. */
+/* The lowest cost of five runs: the first may have to fill caches. */
 static uint32_t min_cost(const char *body)
 {
     uint32_t min = UINT32_MAX;
@@ -274,7 +274,7 @@ static uint32_t min_cost(const char *body)
     return min;
 }
 
-/* What takes long to count is counted once; a conversation more is found all the same. */
+/* Very many conversations are counted once and the total is kept; later ones are still found. */
 Test(search_page, keeps_the_total_of_very_many)
 {
     static const char more[] =
@@ -303,11 +303,11 @@ Test(search_page, keeps_the_total_of_very_many)
     json_decref(list);
 }
 
-/* -- what it costs --------------------------------------------------------------------------- */
+/* -- costs ----------------------------------------------------------------------------------- */
 
 enum { WAIT_US = 50 * 1000 };
 
-/* What the search costs that waits for so long for a table, and waits for nothing else. */
+/* The cost of a search that waits WAIT_US for a locked table. */
 static uint32_t cost_of_waiting(const char *body)
 {
     static const struct db_statement lock = {.name = "lock",
@@ -352,11 +352,12 @@ Test(search_page, costs_no_more_than_what_it_reads)
     }
 }
 
-/* What takes long because of what it fetches is charged more than its entries, or it would be kept out of the
-   slow lane. 200 KB a row that do not compress take several times as long. */
+/* A search that is slow because of the data that it fetches is charged more than its entries.
+   Otherwise it would not get into the slow lane. Rows of 200 KB that do not compress take several
+   times as long. */
 Test(search_page, costs_what_large_attributes_take)
 {
-    /* All are looked at for the page; or two, and the rest is counted. */
+    /* The page reads all conversations; or two, and the rest are counted. */
     static const char *const bodies[] = {
         WITH("custom_attributes.a", "=", "1.5"),
         "{\"query\":{\"operator\":\"AND\",\"value\":[" CONTACT
@@ -374,7 +375,7 @@ Test(search_page, costs_what_large_attributes_take)
     }
 }
 
-/* -- nobody ---------------------------------------------------------------------------------- */
+/* -- no such contact ------------------------------------------------------------------------- */
 
 Test(search_page, is_empty_for_a_contact_that_is_not_known_here)
 {

@@ -1,4 +1,4 @@
-/* Cursors of a search: the rules that no database is needed for. */
+/* Cursors of a search: the rules that need no database. */
 #include "services/search/search_query.h"
 
 #include "tests/unit/services/search/query_fixture.h"
@@ -117,8 +117,8 @@ Test(page_token, no_byte_of_it_can_be_altered)
 
 Test(page_token, outlives_a_change_of_keys)
 {
-    write_for(ONLY(CONTACT)); /* by the first key */
-    use_keys(0, 1);           /* the second is handed out ... */
+    write_for(ONLY(CONTACT)); /* with the first key */
+    use_keys(0, 1);           /* the second key is distributed ... */
     cr_assert(reads_for(ONLY(CONTACT), NOW_US));
     use_keys(1, 0); /* ... takes over ... */
     cr_assert(reads_for(ONLY(CONTACT), NOW_US));

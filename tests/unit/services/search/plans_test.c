@@ -31,8 +31,8 @@ Test(search_plans, the_role_reads_what_it_searches_and_writes_only_to_the_audit_
     cr_assert_not(is_allowed("webhook.events", "SELECT"));
 }
 
-/* A page and its total are two statements: a conversation that is made, deleted or erased between them is to
-   be seen by both or by neither. */
+/* A page and its total are two statements. Both or neither must see a conversation that is created,
+   deleted or erased between them. */
 Test(search_plans, the_role_sees_one_moment_in_a_transaction)
 {
     cr_assert(postgres_integer(
@@ -42,9 +42,9 @@ Test(search_plans, the_role_sees_one_moment_in_a_transaction)
 
 /* -- plans ----------------------------------------------------------------------------------- */
 
-/* Raises where a plan of the prepared statement `planned` does anything but walk along an index by
-   the whole of what is known: no table is scanned, no page is sorted, and the walk of a page begins
-   at its place (a second upper bound could be taken instead). */
+/* Raises unless the plan of the prepared statement `planned` only walks along an index, by all
+   known columns: it scans no table, sorts no page, and starts the walk at the page's place (the
+   planner could choose a second upper bound instead). */
 #define ASSERT_WALKS                                                                               \
     "DO $do$ DECLARE line text; walks int := 0; counts int := 0; BEGIN "                           \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
@@ -58,7 +58,7 @@ Test(search_plans, the_role_sees_one_moment_in_a_transaction)
     "IF walks <> %d OR counts <> %d THEN "                                                         \
     "RAISE EXCEPTION '%% walks, %% counts', walks, counts; END IF; END $do$"
 
-/* `walks` along the index of a contact's conversations, `counts` of which see no row. */
+/* Expects `walks` along the index of a contact's conversations, `counts` of them index-only. */
 static void assert_walks(enum search_sql statement, int walks, int counts)
 {
     const char *const text = search_sql[statement].text;
@@ -67,7 +67,7 @@ static void assert_walks(enum search_sql statement, int walks, int counts)
                                            postgres_nulls(text), walks, counts));
 }
 
-/* Contacts with so many conversations each. */
+/* Contacts with `conversations` conversations each. */
 static void fill(int organizations, int contacts, int conversations)
 {
     postgres_do(

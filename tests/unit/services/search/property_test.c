@@ -12,15 +12,15 @@ enum { CASES = 10000, BATCH = 200 };
 
 #define ORGANIZATION "0192000%d-0000-7000-8000-000000000000"
 #define CONTACT_ID   "01930000-0000-7000-8000-00000000000%d"
-/* Numbers and ids are in the same order. */
+/* Ids sort in the order of the rows' numbers. */
 #define ROW_ID "01940000-0000-7000-8000-%012d"
 
 struct one {
     char *body;
     int organization, per_page;
     const struct model_row *expected[MODEL_ROWS];
-    int n, from; /* how many match in all; which of them is the first on the page */
-    int contact; /* -1: nobody is meant */
+    int n, from; /* how many match in all; index of the first one on the page */
+    int contact; /* -1: no contact matches */
     struct search_statement statement;
     struct found found;
 };
@@ -125,7 +125,7 @@ static void add_filter(struct buf *body, const struct model_filter *filter)
     buf_add(body, is_list ? STR("]}") : STR("}"));
 }
 
-/* A contact filter; returns the contact that it means, -1 for nobody. */
+/* Adds a contact filter; returns the contact that it matches, -1 for none. */
 static int draw_contact(struct buf *body)
 {
     const int contact = model_draw(MODEL_CONTACTS + 1), how = model_draw(3);
@@ -186,7 +186,7 @@ static void ask(struct one *one)
     found_ask(&one->found, db, &one->statement);
 }
 
-/* -- what was found -------------------------------------------------------------------------- */
+/* -- results --------------------------------------------------------------------------------- */
 
 static void assert_row(const struct one *one, size_t i)
 {
@@ -245,7 +245,7 @@ Test(search_property, random_searches_find_what_the_model_finds)
         cr_assert_eq(db_commit(db), ST_OK);
         arena_clear(&arena);
     }
-    /* It says little if it seldom finds anything. */
+    /* The test proves little if searches seldom find anything. */
     cr_assert_gt(found, CASES);
     cr_assert_lt(empty, CASES * 3 / 4);
 }

@@ -23,7 +23,7 @@ static void close_arena(void)
     arena_release(&arena);
 }
 
-/* Of a search of the contact `u` with these further filters: JSON, a comma before each. */
+/* The body of a search for contact `u`. `more`: further filters as JSON, each after a comma. */
 #define SEARCH(more) "{\"query\":{\"operator\":\"AND\",\"value\":[" CONTACT more "]}}"
 #define CONTACT      FILTER("contact.external_id", "=", "\"u\"")
 #define FILTER(name, op, value)                                                                    \
@@ -48,7 +48,7 @@ static inline void assert_reads(const char *body)
               errors.at[0].message);
 }
 
-/* `field` NULL = none. */
+/* Expects error `i`; `field` NULL = none. */
 static inline void assert_error(size_t i, const char *code, const char *field, const char *about)
 {
     const struct error *error = &errors.at[i];
@@ -62,7 +62,7 @@ static inline void assert_error(size_t i, const char *code, const char *field, c
                   error->field);
 }
 
-/* The one thing that is wrong with it. */
+/* Expects exactly one error. */
 static inline void assert_refuses(const char *body, const char *code, const char *field)
 {
     cr_assert_not(reads(body), "%s", body);

@@ -1,9 +1,9 @@
 /*
- * reference_model - what a search must find, in the simplest way: a list of conversations, each
- * checked against each filter. Shares nothing with the service. Header-only.
+ * reference_model - the simplest search: a list of conversations, each checked against each filter.
+ * Shares no code with the service. Header-only.
  *
- * Values are drawn from small sets, so that filters hit. A value of an attribute is a number in
- * model_values[]; two of the same kind are equal.
+ * Values are drawn from small sets, so that filters match. An attribute's value is an index into
+ * model_values[]; two values of the same kind are equal.
  */
 #ifndef TESTS_UNIT_SERVICES_SEARCH_REFERENCE_MODEL_H
 #define TESTS_UNIT_SERVICES_SEARCH_REFERENCE_MODEL_H
@@ -19,7 +19,7 @@
 
 enum {
     MODEL_ORGANIZATIONS = 2,
-    MODEL_CONTACTS = 6, /* of an organization; number 4 has no external id, number 5 is erased */
+    MODEL_CONTACTS = 6, /* in each organization; number 4 has no external id, number 5 is erased */
     MODEL_ROWS = 600,
     MODEL_FILTERS = 6,
     MODEL_LIST = 5,
@@ -55,7 +55,7 @@ static const struct {
 
 struct model_row {
     int organization, contact; /* contact -1: none */
-    int number;                /* makes id and, of the API, external id */
+    int number;                /* gives the id and, for channel api, the external id */
     int channel, status;
     int attributes[3]; /* by model_keys[]; -1: absent */
     int64_t created_us, updated_us;
@@ -79,13 +79,13 @@ struct model_filter {
     enum model_field field;
     enum model_operator op;
     int key;
-    int64_t values[MODEL_LIST]; /* numbers in the sets above, of rows, or seconds */
+    int64_t values[MODEL_LIST]; /* indexes into the sets above, row numbers, or seconds */
     int n;
 };
 
 static struct model_row model_rows[MODEL_ROWS];
 
-/* -- chance ---------------------------------------------------------------------------------- */
+/* -- drawing --------------------------------------------------------------------------------- */
 
 static uint64_t model_seed = 88172645463325252;
 
@@ -126,7 +126,7 @@ static inline void model_fill(void)
     }
 }
 
-/* Operators of a field: as docs/api.md has them. */
+/* A field's operators are those in docs/api.md. */
 static inline struct model_filter model_draw_filter(void)
 {
     struct model_filter filter = {.field = (enum model_field)model_draw(MODEL_FIELDS),
@@ -218,7 +218,7 @@ static inline int model_newest_first(const void *a, const void *b)
     return y->number - x->number;
 }
 
-/* All that a search must find, in order; returns how many. */
+/* Writes all conversations that the search must find to `found`, in order; returns how many. */
 static inline int model_search(int organization, int contact, const struct model_filter *filters,
                                int n, const struct model_row *found[MODEL_ROWS])
 {

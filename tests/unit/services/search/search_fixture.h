@@ -1,5 +1,5 @@
 /*
- * search_fixture - a real database with the schema, and a link to it as the service has it.
+ * search_fixture - a real database with the schema, and a connection like the service's.
  * Header-only; every test has a separate database.
  */
 #ifndef TESTS_UNIT_SERVICES_SEARCH_SEARCH_FIXTURE_H

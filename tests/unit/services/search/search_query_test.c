@@ -1,4 +1,4 @@
-/* The body of a search: what is accepted, and how each thing that is wrong with it is named. */
+/* The body of a search: what is accepted, and which errors are reported. */
 #include "tests/unit/services/search/query_fixture.h"
 
 TestSuite(search_query, .init = open_arena, .fini = close_arena);
@@ -108,7 +108,7 @@ Test(search_query, lists_the_fields_that_can_be_searched)
                      "state, status, created_at, updated_at");
 }
 
-/* -- what is wrong, by name ------------------------------------------------------------------ */
+/* -- errors ---------------------------------------------------------------------------------- */
 
 #define INVALID "parameter_invalid"
 #define MISSING "parameter_not_found"
@@ -328,7 +328,7 @@ Test(search_query, takes_any_integer_for_a_time)
     }
 }
 
-/* -- what is read ---------------------------------------------------------------------------- */
+/* -- parsed queries -------------------------------------------------------------------------- */
 
 Test(search_query, means_the_first_page_of_50_by_default)
 {
@@ -374,7 +374,7 @@ Test(search_query, keeps_the_value_of_an_attribute_as_it_was_spelled)
     }
 }
 
-/* -- what a cursor is bound to --------------------------------------------------------------- */
+/* -- the binding of a cursor ----------------------------------------------------------------- */
 
 static const struct uuid here = {.b = {1}}, there = {.b = {2}};
 
@@ -384,7 +384,7 @@ static struct str binding_of(const char *body)
     return search_query_binding(&query, &here, &arena);
 }
 
-/* A cursor of the version before is good for a week: what it is signed over stays. */
+/* Cursors are valid for a week, across an upgrade: the signed bytes must not change. */
 Test(search_query, is_bound_to_the_same_bytes_in_every_version)
 {
     const struct str binding = binding_of(WITH("updated_at", "<", "1700000000"));

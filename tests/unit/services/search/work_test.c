@@ -1,4 +1,4 @@
-/* How much work a search may make, whatever it asks for. */
+/* The bounds on a search's work, whatever it asks for. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -21,7 +21,7 @@ static struct search_statement planned(const char *body)
     return statement;
 }
 
-/* -- filters that say the same --------------------------------------------------------------- */
+/* -- equivalent filters ---------------------------------------------------------------------- */
 
 static void assert_same_plan(const char *body, const char *shorter)
 {
@@ -93,8 +93,7 @@ static void store_large(void)
                  5000);
 }
 
-/* Filters with which all of the conversations match: `n` that are different, every other one
-   negative where `negative`. */
+/* `n` different filters that all conversations match; `negative`: every other one is negative. */
 static const char *with_filters(int n, bool negative)
 {
     struct buf body;
@@ -111,7 +110,8 @@ static const char *with_filters(int n, bool negative)
     return arena_cstr(&arena, buf_str(&body));
 }
 
-/* The statements of the service, and how many blocks of attributes that are stored apart the link has fetched. */
+/* The service's statements, and one that counts the blocks that the connection has fetched of
+   attributes stored out of line. */
 enum { COUNT_FETCHED = SEARCH_SQL_COUNT, STATEMENTS };
 
 static struct db *open_counting(void)
@@ -150,7 +150,7 @@ static long long blocks_fetched(struct db *counting, const char *body)
     return n;
 }
 
-/* Counted, not timed: attributes are fetched and unpacked once for all of the filters. */
+/* Counts blocks, not time: attributes are fetched and decompressed once for all filters. */
 Test(search_work, many_filters_on_large_attributes_fetch_them_as_often_as_one)
 {
     struct db *counting;
@@ -173,7 +173,7 @@ Test(search_work, many_filters_on_large_attributes_fetch_them_as_often_as_one)
 
 enum { TRIES = 15 };
 
-/* `n` filters with 100 values each, none of which is a conversation's. */
+/* `n` filters with 100 values each, none of which a conversation has. */
 static const char *with_lists(int n)
 {
     struct buf body;
@@ -191,7 +191,7 @@ static const char *with_lists(int n)
     return arena_cstr(&arena, buf_str(&body));
 }
 
-/* The processor's time that the backend has used. */
+/* The CPU time that the backend has used. */
 static long long used_ns(pid_t backend)
 {
     FILE *const file = fopen(arena_printf(&arena, "/proc/%d/schedstat", (int)backend), "re");
@@ -219,8 +219,8 @@ static long long cost_ns(pid_t backend, const struct search_statement *statement
     return used_ns(backend) - before;
 }
 
-/* A list costs what it takes to read it, and not that much again for each conversation. In turn, and the
-   least of several: what runs beside takes the caches from both alike. */
+/* A list costs the time to read it once, not once for each conversation. Short and long lists run
+   in turn, and the fastest run of each counts: other programs disturb the caches of both alike. */
 Test(search_work, long_lists_cost_little_a_conversation)
 {
     const struct search_statement few = planned(with_lists(2)), many = planned(with_lists(40));

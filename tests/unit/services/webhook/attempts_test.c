@@ -38,7 +38,7 @@ Test(attempts, keeps_an_answer_as_text_that_does_nothing)
         cr_expect(str_equal(attempt_inert(&arena, cases[i].bytes), cases[i].text), "case %zu", i);
 }
 
-/* The vector of docs/webhooks.md: whoever changes it breaks what receivers test against. */
+/* The test vector of docs/webhooks.md, which receivers test against: it must not change. */
 Test(attempts, payload_signs_as_the_published_vector_says)
 {
     const struct str secret =

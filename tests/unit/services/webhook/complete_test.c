@@ -1,4 +1,4 @@
-/* What becomes of an endpoint and its log when attempts have ended. */
+/* How ended attempts change an endpoint and its log. */
 #include <stdlib.h>
 
 #include "tests/unit/services/webhook/ended_attempts.h"
@@ -16,7 +16,7 @@ static void end_all(const struct ended *ended, size_t n)
     end_all((const struct ended[]){__VA_ARGS__},                                                   \
             sizeof((const struct ended[]){__VA_ARGS__}) / sizeof(struct ended))
 
-/* As text; "" = NULL. */
+/* A value of the endpoint as text; "" = NULL. */
 static const char *of_endpoint(const char *expression)
 {
     static char *value;
@@ -59,7 +59,7 @@ Test(complete, tells_since_when_an_endpoint_fails)
     cr_expect_str_eq(of_endpoint("failing_since"), "");
 }
 
-/* A sender from before the column leaves it as it is. */
+/* A sender of a release without the column failing_since leaves an old value in it. */
 Test(complete, takes_no_time_from_before_a_success_for_the_first_failure)
 {
     make_endpoint(ORG, ENDPOINT);
@@ -73,7 +73,7 @@ Test(complete, takes_no_time_from_before_a_success_for_the_first_failure)
     cr_expect_str_eq(of_endpoint("consecutive_failures"), "2");
 }
 
-/* -- endpoints that fail for long ------------------------------------------------------------- */
+/* -- endpoints that keep failing -------------------------------------------------------------- */
 
 static void fail_for(const char *endpoint, const char *interval, int failures)
 {

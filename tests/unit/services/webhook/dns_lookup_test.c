@@ -1,4 +1,4 @@
-/* When answers are told. c-ares answers a literal IPv6 address before it returns. */
+/* When lookups call back. c-ares answers for a literal IPv6 address before it returns. */
 #include "services/webhook/dns_lookup.h"
 
 #include <criterion/criterion.h>
@@ -34,7 +34,7 @@ static void process(void)
 
 static void set_up(void)
 {
-    lookups = dns_lookups_new("127.0.0.1:9"); /* where nobody listens */
+    lookups = dns_lookups_new("127.0.0.1:9"); /* nothing listens there */
     cr_assert_not_null(lookups);
 }
 

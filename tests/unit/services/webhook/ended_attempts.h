@@ -1,5 +1,5 @@
 /*
- * ended_attempts - claims what waits in the queue and puts on record how each attempt ended. Header-only.
+ * ended_attempts - claims queued deliveries and records how each attempt ended. Header-only.
  */
 #ifndef TESTS_UNIT_SERVICES_WEBHOOK_ENDED_ATTEMPTS_H
 #define TESTS_UNIT_SERVICES_WEBHOOK_ENDED_ATTEMPTS_H
@@ -9,7 +9,7 @@
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
 struct ended {
-    const char *state, *error, *status; /* as SQL has them */
+    const char *state, *error, *status; /* SQL expressions */
 };
 
 #define SUCCEEDED                                                                                  \
@@ -29,7 +29,8 @@ struct ended {
         "'failed'", "'expired'", "NULL::int"                                                       \
     }
 
-/* Of the claimed deliveries in the order of their ids, each 10 seconds after the one before. */
+/* The outcomes for complete.sql: `ended` in the order of the claimed deliveries' ids, each 10
+   seconds after the one before. */
 static inline char *ended_as_json(const struct ended *ended, size_t n)
 {
     char text[2048];
@@ -52,7 +53,7 @@ static inline char *ended_as_json(const struct ended *ended, size_t n)
     return postgres_text(server.url, text);
 }
 
-/* There are exactly `n` to be claimed, 9 at most. `waiting_max`: retries for an endpoint. */
+/* Claims and ends exactly `n` deliveries, 9 at most. `waiting_max`: of retries for an endpoint. */
 static inline const struct db_rows *end_claimed(const struct ended *ended, size_t n,
                                                 const char *waiting_max)
 {

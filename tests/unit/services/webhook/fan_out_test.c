@@ -1,4 +1,4 @@
-/* Events become deliveries: of organizations in turn, and within their budgets. */
+/* Fan-out: events become deliveries, by organization in turn and within budgets. */
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
 TestSuite(fan_out, .init = start, .fini = stop);
@@ -27,7 +27,7 @@ static struct fanned fan_out(const char *work, const char *after, const char *bu
     return fanned;
 }
 
-/* Its events and deliveries, and whether there is more. */
+/* Expects a fan-out with these counts; `more`: events are left for the next one. */
 static void expect_fan_out(const char *work, int events, int deliveries, bool more)
 {
     const struct fanned fanned = fan_out(work, NOBODY, "100000");
@@ -47,7 +47,7 @@ static void make_endpoints(const char *organization, int n)
     }
 }
 
-/* The one has many older events, each of which is more work than is to be done at a time. */
+/* ORG has many older events, each of which is more work than one fan-out may do. */
 Test(fan_out, to_organizations_in_turn)
 {
     struct fanned fanned;
@@ -68,14 +68,14 @@ Test(fan_out, to_organizations_in_turn)
     fanned = fan_out("40", fanned.served, "100000");
     cr_expect_eq(fanned.deliveries, 31, "one of each");
     cr_expect_eq(queued_of(OTHER), 2);
-    /* Nobody has more than a quarter, and what goes beyond it. */
+    /* An organization gets a quarter of the work at most, but its last event is completed. */
     fanned = fan_out("1000", fanned.served, "100000");
     cr_expect_eq(fanned.events, 9);
     expect_fan_out("100000", 38, 38 * 30, false);
     expect_fan_out("100000", 0, 0, false);
 }
 
-/* More organizations than are looked at, all with more work than is done at a time. */
+/* More organizations than one fan-out looks at, each with more work than one fan-out does. */
 Test(fan_out, to_each_of_many_organizations_within_a_round)
 {
     enum { ORGANIZATIONS = 9, LOOKED_AT = 4 };
@@ -112,7 +112,7 @@ Test(fan_out, within_a_budget_a_minute)
     cr_expect_eq(queued_of(ORG), 4);
     cr_expect_eq(count(SKIPPED("over_budget")), 2);
 
-    /* The log has room for as many again; then events cost next to nothing. */
+    /* The log takes as many skipped deliveries again; the rest are only counted and cost little. */
     make_events(ORG, 40, 0, false);
     fanned = fan_out("400", NOBODY, "4");
     cr_expect_eq(fanned.deliveries, 3 * fanned.events);
@@ -129,7 +129,7 @@ Test(fan_out, within_a_budget_a_minute)
     cr_expect_eq(queued_of(ORG), 7);
 }
 
-/* Each event is looked at for each endpoint, although nothing of it is written. */
+/* Each event is checked against each endpoint, even if nothing is written for it. */
 Test(fan_out, weighs_by_endpoints_what_is_only_counted)
 {
     struct fanned fanned;
@@ -160,9 +160,9 @@ Test(fan_out, skips_what_has_waited_for_a_day)
     cr_expect_eq(count(SKIPPED("expired")), 3);
 }
 
-/* -- what an event may be ----------------------------------------------------------------------- */
+/* -- bounds of an event ------------------------------------------------------------------------- */
 
-/* Runs it as the role that writes events, and raises if it is taken. */
+/* Inserts an event as the role that writes events; raises if the table accepts it. */
 #define REFUSED(values)                                                                            \
     "DO $$ BEGIN INSERT INTO webhook.events (organization_id, id, type, data, created_at) VALUES " \
     "('" ORG "', gen_random_uuid(), " values "); RAISE 'it is taken';"                             \

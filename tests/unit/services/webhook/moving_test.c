@@ -1,5 +1,5 @@
-/* Organizations that another cell serves, or will: what their rows are is not changed here, and they take no turn of
- * others. */
+/* Organizations that another cell serves or is about to serve: this cell leaves their rows alone,
+ * and they take no turns from other organizations. */
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
 TestSuite(moving, .init = start, .fini = stop);
@@ -25,7 +25,7 @@ static void open_all(void)
 
 static const char *const organizations[] = {ORG, OTHER, LAST};
 
-/* Two organizations have a turn at a time: those on the move are not among them, from wherever turns begin. */
+/* A fan-out gives turns to two organizations, never to moving ones, wherever the turns start. */
 Test(moving, leaves_the_turns_of_fan_out_to_others)
 {
     for (int i = 0; i < 3; i++)

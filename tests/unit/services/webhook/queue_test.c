@@ -1,4 +1,4 @@
-/* What waits in the queue: claimed, released, and expired when it has waited for too long. */
+/* Deliveries in the queue: claimed, released, and expired when they have waited too long. */
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
 TestSuite(queue, .init = start, .fini = stop);
@@ -11,7 +11,7 @@ static void queue_one(void)
     cr_assert_eq(queued_of(ORG), 1);
 }
 
-/* operator_reply() reads them there. */
+/* operator_reply() reads the first two columns. */
 Test(queue, stands_beside_statements_with_the_result_and_the_reply_first)
 {
     for (size_t i = 0; i < WEBHOOK_SQL_COUNT; i++) {
@@ -41,7 +41,7 @@ Test(queue, loses_in_steps_what_has_waited_for_a_day)
     cr_assert_eq(count("SELECT count(*) FROM webhook.deliveries_default"), 0);
 }
 
-/* With room for 9 deliveries and claims of a minute. */
+/* Claims at most 9 deliveries, for a minute. */
 static const struct db_rows *claim(const char *worker)
 {
     return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker);

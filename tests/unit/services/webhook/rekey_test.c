@@ -1,4 +1,4 @@
-/* Secrets are sealed again while the sender works. */
+/* Rekeying secrets while the sender works. */
 #include <libpq-fe.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,11 +12,11 @@
 static const char *const endpoints[] = {"01920000-0000-7000-8000-00000000000a",
                                         "01920000-0000-7000-8000-00000000000b"};
 
-static struct db *senders; /* `db` is the actors' */
+static struct db *senders; /* the sender's; `db` is the actors' */
 static struct arena arena;
 static struct webhook webhook;
 
-/* With secrets that the key before has sealed, the present one and the next. */
+/* Its current and next secrets are sealed with the keys `before`. */
 static void make_sealed_endpoint(const struct secret_keys *before, const char *text)
 {
     struct uuid organization, id;
@@ -56,7 +56,7 @@ static void close_all(void)
 
 TestSuite(rekey, .init = open_all, .fini = close_all);
 
-/* With the new key alone. */
+/* The new key alone opens the column of both endpoints. */
 static void expect_opened(const char *column)
 {
     char secret[ENDPOINT_SECRET_TEXT];

@@ -1,11 +1,11 @@
-/* Deliveries that failed are sent again: which of them, and when. */
+/* Resends of failed deliveries: which ones, and when. */
 #include <stdlib.h>
 
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
 TestSuite(resends, .init = start, .fini = stop);
 
-/* Looks at so many deliveries of the log at most. */
+/* Looks at `looked_at` deliveries of the log at most. */
 static const char *resend_failed(const char *since, const char *max, const char *looked_at)
 {
     const struct db_rows *const rows = RUN(SQL_RESEND_FAILED, ORG, ENDPOINT, since, max, looked_at);
@@ -23,7 +23,7 @@ static bool begins_with(const char *text, const char *beginning)
     return strncmp(text, beginning, strlen(beginning)) == 0;
 }
 
-/* The first delivery of each event there is, an hour ago. */
+/* Logs the first delivery of each event, an hour ago, as failed. */
 static void log_failures(void)
 {
     postgres_do(server.url,
@@ -65,7 +65,7 @@ Test(resends, of_failures_go_on_behind_what_was_looked_at)
     cr_expect(begins_with(resend_failed(since, "9", "3"), RESENT(0, 0)));
 }
 
-/* One was sent again and succeeded, one was and failed, one waits in the queue. */
+/* One was resent and succeeded, one was resent and failed, one waits in the queue. */
 Test(resends, of_failures_know_what_became_of_events)
 {
     make_endpoint(ORG, ENDPOINT);
@@ -104,7 +104,7 @@ static int64_t blocks_read(void)
     return blocks_hit(query);
 }
 
-/* Counted, not timed: what waits must not be looked through for each event that failed. */
+/* Counts blocks, not time: waiting deliveries must not be scanned again for each failed event. */
 Test(resends, of_failures_cost_the_same_however_much_waits)
 {
     int64_t before, beside;

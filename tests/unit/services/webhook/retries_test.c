@@ -1,4 +1,4 @@
-/* Failed deliveries are retried where the endpoint has a schedule: which of them, when, and how many. */
+/* Retries of failed deliveries, for endpoints with a schedule: which ones, when, and how many. */
 #include "tests/unit/services/webhook/ended_attempts.h"
 
 TestSuite(retries, .init = start, .fini = stop);
@@ -31,7 +31,7 @@ static void fan_out(void)
 
 #define WAITING "SELECT count(*) FROM webhook.retries"
 
-/* The counters of endpoints and what there is agree. */
+/* `n` retries wait, and the endpoints' counters agree with the rows. */
 static void expect_waiting(int n)
 {
     cr_expect_eq(count(WAITING), n, "%d, not %d", (int)count(WAITING), n);
@@ -41,7 +41,7 @@ static void expect_waiting(int n)
                  0);
 }
 
-/* As if all of them had waited. */
+/* Makes all waiting retries due `since` ago. */
 static void let_be_due(const char *since)
 {
     char text[256];
@@ -72,13 +72,13 @@ static void expect_queued(int n)
     cr_expect_eq(queue_retries("20", "25", "1000").queued, n);
 }
 
-/* Microseconds of the database's clock. */
+/* The database's clock, in microseconds. */
 static int64_t now_us(void)
 {
     return count("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
 }
 
-/* The one that waits is due so long after a moment since then, or up to a fifth later. */
+/* The waiting retry is due `seconds` after a time since `since_us`, or up to a fifth later. */
 static void expect_due(int64_t since_us, int retry, int seconds)
 {
     const int64_t due_us =
@@ -147,7 +147,8 @@ Test(retries, are_not_made_of_tests_and_of_events_that_are_gone)
     expect_waiting(0);
 }
 
-/* One for an event: of two attempts at it in the same batch, and beside one that waits. */
+/* An event has at most one waiting retry: after two attempts in the same batch, and after one more
+   while a retry waits. */
 Test(retries, wait_once_for_an_event_and_go_when_it_succeeds)
 {
     const char *again = "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id,"
@@ -187,7 +188,7 @@ Test(retries, beyond_what_may_wait_for_an_endpoint_are_not_scheduled)
     expect_waiting(6);
 }
 
-/* -- what an operator does meanwhile ----------------------------------------------------------- */
+/* -- operators' changes while retries wait ----------------------------------------------------- */
 
 static void let_one_wait(void)
 {
@@ -223,7 +224,7 @@ Test(retries, go_with_their_endpoint)
     expect_waiting(0);
 }
 
-/* A program from before them disables it and leaves them alone. */
+/* A release without retries disables the endpoint and leaves them alone. */
 Test(retries, of_an_endpoint_that_is_disabled_are_dropped_when_they_are_due)
 {
     struct queued queued;
@@ -317,8 +318,8 @@ Test(retries, are_queued_of_endpoints_in_turn)
     cr_expect_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2);
 }
 
-/* Each gets its half of what the organization is given; the rest waits for the next minute, and events lose
-   nothing by it. */
+/* Two endpoints share the organization's retry budget equally. The rest waits for the next minute,
+   and the budget for events is not used. */
 Test(retries, beyond_the_budget_wait_for_the_next_minute)
 {
     struct queued queued;
@@ -354,7 +355,7 @@ Test(retries, that_have_been_due_for_a_day_are_dropped)
     expect_waiting(0);
 }
 
-/* A delivery that is cut off by a crash is made again as the retry that it was. */
+/* A retry that a crash interrupts is recovered as the same retry. */
 Test(retries, keep_their_place_in_the_schedule_through_a_crash)
 {
     let_one_wait();
@@ -369,7 +370,7 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
         count("SELECT count(*) FROM webhook.deliveries WHERE cause = 'again' AND retry = 1"), 1);
 }
 
-/* -- what it costs ----------------------------------------------------------------------------- */
+/* -- costs ------------------------------------------------------------------------------------- */
 
 static int64_t blocks_of(const char *statement, const char *arguments)
 {
@@ -381,7 +382,7 @@ static int64_t blocks_of(const char *statement, const char *arguments)
     return blocks_hit(query);
 }
 
-/* Counted, not timed: what has ended must not be looked for in all that waits for its endpoint. */
+/* Counts blocks, not time: completing must not scan all retries that wait for the endpoint. */
 Test(retries, cost_the_same_however_many_wait)
 {
     int64_t before, beside;

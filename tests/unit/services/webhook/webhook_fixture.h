@@ -47,7 +47,7 @@ static inline void stop(void)
 
 /* -- statements ------------------------------------------------------------------------------ */
 
-/* Runs and commits one statement; what it returns lives until the next one. */
+/* Runs and commits one statement. The result lives until the next one. */
 static inline const struct db_rows *run_with(enum webhook_sql statement, const char *const *texts,
                                              size_t n)
 {
@@ -66,7 +66,7 @@ static inline const struct db_rows *run_with(enum webhook_sql statement, const c
     run_with((statement), (const char *const[]){__VA_ARGS__},                                      \
              sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
-/* The first column of its row. */
+/* The first column of the statement's row. */
 #define RUN_INT(statement, ...) db_value_int(RUN((statement), __VA_ARGS__), 0, 0)
 
 static inline int64_t count(const char *query)
@@ -74,7 +74,7 @@ static inline int64_t count(const char *query)
     return postgres_integer(server.url, query);
 }
 
-/* Until so many links of the test's own wait for a lock. */
+/* Waits until `n` of the test's own connections wait for a lock. */
 static inline void await_waiting(int n)
 {
     char query[256];
@@ -86,7 +86,7 @@ static inline void await_waiting(int n)
     postgres_await(server.url, query);
 }
 
-/* -- what there is --------------------------------------------------------------------------- */
+/* -- rows ------------------------------------------------------------------------------------ */
 
 static inline void make_endpoint(const char *organization, const char *endpoint)
 {
@@ -99,7 +99,7 @@ static inline void make_endpoint(const char *organization, const char *endpoint)
     postgres_do(server.url, text);
 }
 
-/* Of an age in days; the id is of that age, too. */
+/* The events, and the times in their ids, are `days` old. */
 static inline void make_events(const char *organization, int n, int days, bool dispatched)
 {
     char text[512];
@@ -124,13 +124,13 @@ static inline int64_t queued_of(const char *organization)
 #define SKIPPED(reason)                                                                            \
     "SELECT count(*) FROM webhook.deliveries WHERE state = 'skipped' AND error = '" reason "'"
 
-/* Waits for a minute that has some seconds left: a budget is for one. */
+/* Waits until the current minute has at least 10 seconds left: a budget is for one minute. */
 static inline void await_room_in_minute(void)
 {
     postgres_await(server.url, "SELECT (extract(second FROM clock_timestamp()) < 50)::int");
 }
 
-/* The blocks that a statement reads, as `query` explains it. */
+/* The blocks that a statement reads, according to its EXPLAIN in `query`. */
 static inline int64_t blocks_hit(const char *query)
 {
     static char url[POSTGRES_URL_MAX];

@@ -1,12 +1,12 @@
-/* What is dropped when it is old: in steps, and beside the sender, where neither waits for the other
-   while it holds what that one needs. */
+/* Old rows are dropped in steps, while the sender works. Neither waits for the other while it holds
+   a lock that the other needs. */
 #include <libpq-fe.h>
 #include <pthread.h>
 
 #include "services/webhook/webhook.h"
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
-static struct db *senders; /* `db` is the actors' */
+static struct db *senders; /* the sender's; `db` is the actors' */
 static struct webhook webhook;
 
 static void open_all(void)
@@ -76,7 +76,7 @@ static void *keep_up(void *unused)
     return NULL;
 }
 
-/* As a transaction of the sender does it: first the lock of the queue, then rows of the log. */
+/* Takes locks in the order of a sender's transaction: first the queue, then rows of the log. */
 Test(webhook_upkeep, drops_a_day_while_a_turn_of_the_sender_is_under_way)
 {
     const db_param step[] = {STR("10")};

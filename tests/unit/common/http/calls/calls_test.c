@@ -1,5 +1,5 @@
-/* Calls on a bus that is made here, so this is a program of its own: it keeps what it was sent, and
-   time passes when a test says so. */
+/* Calls on a fake bus, which records what is sent, with a clock that the tests set. Both replace
+   real functions, so this is a separate program. */
 #include "common/http/calls.h"
 
 #include <criterion/criterion.h>
@@ -89,7 +89,7 @@ static struct heartbeat heartbeat;
 static struct calls calls;
 static struct bus_message message;
 
-/* How its calls ended, the latest. */
+/* How the owner's latest call ended. */
 struct owner {
     int n_ended;
     enum call_end end;
@@ -362,7 +362,7 @@ Test(calls, take_nothing_for_what_was_never_started)
     cr_expect_eq(owner.n_ended, 0);
 }
 
-/* The new call takes the entry of the one that was cancelled, behind those that are looked at by then. */
+/* The new call takes the entry of the cancelled one, which calls_lose_all() has not reached yet. */
 Test(calls, are_all_lost_with_the_link_but_those_started_since)
 {
     struct owner owners[CALLS] = {0};
@@ -390,7 +390,7 @@ Test(calls, can_be_cancelled_within_a_callback)
     struct owner owner = {0}, other = {0};
 
     start(&owner, CALL_TIMEOUT_SHORT);
-    owner.cancels = owner.handle; /* it has ended already */
+    owner.cancels = owner.handle; /* has ended by then */
     reply_to(owner.handle);
     cr_expect_eq(owner.n_ended, 1);
     start(&owner, CALL_TIMEOUT_SHORT);
