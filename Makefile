@@ -1,5 +1,5 @@
-# What an operator types:   run up down test build bench fuzz lint
-# What a developer adds:    test-long test-mutants endurance check-drift format clean compile_commands.json
+# For operators:            run up down test build bench fuzz lint
+# For developers:           test-long test-mutants endurance check-drift format clean compile_commands.json
 #                           test-api test-random screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
 # Settings: PROFILE=release|asan|tsan|valgrind, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
@@ -21,10 +21,10 @@ else
 Q = @
 endif
 
-# With ccache a file is compiled once, in whichever folder it lies.
+# With ccache a file is compiled once for all checkouts.
 CC = $(if $(shell command -v ccache),ccache )gcc
 PKGS = libh2o-evloop jansson libpq openssl libcurl libcares liblz4
-# libh2o's headers default to libuv, and are not clean under our warnings: hence -isystem.
+# libh2o's headers default to libuv, and cause warnings with our flags: hence -isystem.
 PKG_CFLAGS := $(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(PKGS) 2>/dev/null)) -DH2O_USE_LIBUV=0
 PKG_LIBS   := $(shell pkg-config --libs $(PKGS) 2>/dev/null) -lnats -lpthread
 
@@ -46,13 +46,13 @@ LDFLAGS = -pie -pthread -Wl,--as-needed,-z,relro,-z,now -rdynamic $(CFLAGS_$(PRO
 
 COMMON_SRC := $(sort $(wildcard common/*/*.c) $(wildcard proto/*.c))
 COMMON_OBJ  = $(COMMON_SRC:%.c=$(OUT)/%.o)
-# One program a folder under services/ that has a main.c.
+# One program for each folder of services/ with a main.c.
 PROGRAMS := $(patsubst services/%/main.c,%,$(sort $(wildcard services/*/main.c)))
 BINARIES  = $(PROGRAMS:%=$(OUT)/bin/%)
-# What is linked. valgrind is a program that runs ours: then there are scripts in bin that call it.
+# Linked programs. For valgrind, which runs our programs, bin has scripts that call it.
 LINKED    = $(OUT)/$(if $(filter valgrind,$(PROFILE)),linked,bin)
-# Folders with an sql/ subfolder get a registry NAME_sql.[ch] made from it, and from headers that have
-# columns which several statements share.
+# Folders with an sql/ subfolder get a registry NAME_sql.[ch], made from it and from headers with columns
+# that several statements share.
 SQL_DIRS := $(sort $(patsubst %/sql/,%,$(dir $(wildcard services/*/sql/*.sql common/*/sql/*.sql))))
 COLUMN_HEADERS := $(shell grep -lE '^enum [a-z_]+_column \{' common/*/*.h services/*/*.h)
 SQL_HEADERS := $(foreach d,$(SQL_DIRS),$(OUT)/gen/$(notdir $(d))_sql.h)
@@ -66,11 +66,11 @@ build: compile_commands.json
 endif
 	@echo "build: $$(($$(date +%s) - MAKE_STARTED)) s"
 
-# Rewritten only when the flags are others: then everything is compiled again.
+# Rewritten only if the flags have changed: then everything is recompiled.
 $(OUT)/flags: FORCE
 	$(Q)mkdir -p $(@D) && echo '$(CC) $(CFLAGS) $(LDFLAGS)' | cmp -s - $@ || echo '$(CC) $(CFLAGS) $(LDFLAGS)' > $@
-# Phony, or .SECONDARY makes of it a file that need not be there, and of what hangs on it one that is
-# never looked at again.
+# Phony, since otherwise .SECONDARY makes it a file that need not exist, and targets that depend on it are
+# never checked again.
 .PHONY: FORCE
 FORCE:
 
@@ -79,7 +79,7 @@ $(OUT)/%.o: %.c $(OUT)/flags | $(SQL_HEADERS)
 	@echo "CC   $<"
 	$(Q)$(CC) $(CFLAGS) $(PKG_CFLAGS) -MMD -MP -c -o $@ $<
 
-# How each file is compiled, for editors. Rewritten only when something in it has changed.
+# How each file is compiled, for editors. Rewritten only if its contents have changed.
 compile_commands.json: export COMMAND = $(CC) $(CFLAGS) $(PKG_CFLAGS)
 compile_commands.json: FORCE
 	$(Q)mkdir -p $(OUT) && tools/compile-commands $(ALL_C) >$(OUT)/$@
@@ -95,7 +95,7 @@ $(OUT)/gen/$(notdir $(1))_sql.o: $(OUT)/gen/$(notdir $(1))_sql.c $(OUT)/flags
 endef
 $(foreach d,$(SQL_DIRS),$(eval $(call sql_registry,$(d))))
 
-# The dashboard's files, inside the program.
+# The dashboard's files, embedded in the program.
 ASSETS := $(sort $(shell find services/dashboard/assets -type f 2>/dev/null))
 $(OUT)/gen/dashboard_assets.c: $(ASSETS) $(sort $(dir $(ASSETS))) proto/openapi.yaml tools/embed-assets
 	$(Q)mkdir -p $(@D)
@@ -105,7 +105,7 @@ $(OUT)/gen/dashboard_assets.o: $(OUT)/gen/dashboard_assets.c $(OUT)/flags
 	$(Q)$(CC) $(CFLAGS) -c -o $@ $<
 OBJ_dashboard = $(OUT)/gen/dashboard_assets.o
 
-# The version, which is no part of libcommon.a: another commit relinks the programs, but no test.
+# The version is not in libcommon.a, so that another commit relinks the programs, but no test.
 VERSION_OBJ = $(OUT)/gen/version.o
 $(OUT)/gen/version.c: FORCE
 	$(Q)mkdir -p $(@D) && tools/version --source $@
@@ -135,7 +135,7 @@ $(OUT)/bin/nats-config: $(OUT)/deploy/nats/nats_config.o $(VERSION_OBJ) $(OUT)/l
 	@echo "LINK nats-config"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^
 
-# All services' migrations, in the order in which they are applied, inside the one migrate program.
+# All services' migrations, in the order in which they are applied, embedded in migrate.
 MIGRATED := access audit webhook conversation search
 $(OUT)/gen/migrations.c: $(wildcard services/*/migrations services/*/migrations/*.sql) tools/embed-migrations
 	$(Q)mkdir -p $(@D)
@@ -149,9 +149,8 @@ $(OUT)/libcommon.a: $(COMMON_OBJ) $(foreach d,$(filter common/%,$(SQL_DIRS)),$(O
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 # -- tests -----------------------------------------------------------------------------------------
-# ONLY=PATTERN narrows them down to those whose path matches, a regular expression: no more than these
-# is built, installed and started. Of tests/integration/FOLDER/NAME_test.c, tests/integration/NAME_test.c
-# may match as well.
+# ONLY=PATTERN, a regular expression, selects tests by their path: only what these need is built, installed
+# and started. tests/integration/FOLDER/NAME_test.c also matches as tests/integration/NAME_test.c.
 wanted   = grep -E -e '$(ONLY)'
 tests_in = $(shell find $(1) -name '*_test.c' 2>/dev/null | sort | $(wanted))
 UNIT_SRC        := $(call tests_in,tests/unit)
@@ -161,16 +160,16 @@ LONG_SRC        := $(call tests_in,tests/long tests/faults)
 scripts_in = $(shell ls $(1)/*.test.mjs 2>/dev/null | $(wanted))
 MOVED_SRC       := $(filter tests/api/moved%,$(call scripts_in,tests/api))
 API_SRC         := $(filter-out $(MOVED_SRC),$(call scripts_in,tests/api))
-# What is drawn at random: a little of it in `make test`, more in `make test-long`.
+# Randomized tests: a few cases in `make test`, more in `make test-long`.
 RANDOM_SRC      := $(filter tests/api/random_%,$(API_SRC))
-# What clients and receivers of organizations in several cells see.
+# Tests of clients and receivers, for organizations in several cells.
 CELLS_SRC       := $(filter $(addprefix tests/api/,client_% random_operations% requests% samples% sdk% webhooks%),$(API_SRC))
 API_LONG_SRC    := $(sort $(RANDOM_SRC) $(CELLS_SRC) $(MOVED_SRC))
 BROWSER_SRC     := $(call scripts_in,tests/browser)
 MEASURED_SRC    := $(call scripts_in,tests/browser/measured)
 
-# One program for each folder, of the files asked for and of what they share: the other sources there.
-# That of a folder tests/unit/services/X links that service's objects, main.c apart.
+# One program for each folder, from the selected test files and the other sources there, which they share.
+# Programs of tests/unit/services/X link that service's objects, except main.c.
 shared_in = $(filter-out %_test.c,$(wildcard $(1)*.c))
 service_of = $(firstword $(subst /, ,$(patsubst tests/unit/services/%,%,$(filter tests/unit/services/%,$(1)))))
 objects_of = $(patsubst %.c,$(OUT)/%.o,$(filter-out %/main.c,$(wildcard services/$(1)/*.c))) $(if $(wildcard services/$(1)/sql/*.sql),$(OUT)/gen/$(1)_sql.o) $(OBJ_$(1))
@@ -184,12 +183,12 @@ endef
 TEST_SRC = $(UNIT_SRC) $(INTEGRATION_SRC) $(LONG_SRC)
 $(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter $(d)%_test.c,$(foreach t,$(TEST_SRC),$(if $(filter $(d),$(dir $(t))),$(t)))))))
 
-# An archive: a test links only what it uses of it.
+# An archive, so that a test links only what it uses.
 $(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
 	$(Q)rm -f $@ && ar qcs $@ $^
 
-# The tests in JavaScript; they want what a stack's env file says in their environment. The file is the
-# last that npm writes.
+# The tests in JavaScript need the variables of a stack's env file in their environment. This is the last
+# file that npm writes.
 API_MODULES = tests/node_modules/.package-lock.json
 BROWSER_MODULES = $(API_MODULES)
 MEASURED_MODULES = tests/browser/measured/node_modules/.package-lock.json
@@ -199,7 +198,7 @@ $(API_MODULES) $(MEASURED_MODULES) $(CLIENT_MODULES): %/node_modules/.package-lo
 	$(Q)cd $* && npm ci --ignore-scripts --prefer-offline --loglevel=error
 	$(Q)touch $@
 
-# The client in TypeScript, as its package has it; only one of the tests wants it.
+# The client in TypeScript, as packaged; only one of the tests needs it.
 CLIENT_DIST = clients/typescript/dist/index.js
 $(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard clients/typescript/src/*.ts)
 	@echo "TSC  clients/typescript"
@@ -215,13 +214,13 @@ test-random: $(API_MODULES)
 test-cells: $(API_MODULES) $(CLIENTS)
 	$(Q)cd tests/api && node --test --test-concurrency=2 --test-reporter=tap $(notdir $(CELLS_SRC))
 
-# Those whose clients may be asked to wait, while their organization is moved.
+# Tests whose clients can wait, run while their organization is moved.
 test-moved: $(API_MODULES) $(CLIENT_DIST)
 	$(Q)cd tests/api && MOVED='$(notdir $(wildcard $(addprefix tests/api/,client_*.test.mjs requests.test.mjs \
 	    samples.test.mjs sdk.test.mjs webhooks.test.mjs)))' node --test --test-reporter=tap $(notdir $(MOVED_SRC))
 
-# The dashboard in a real browser, on a stack that runs: tools/run-tests starts one. All files share a
-# browser; what is measured wants the machine to itself.
+# The dashboard in a real browser, on a running stack: tools/run-tests starts one. All files share a browser;
+# tests that measure need the machine to themselves.
 .PHONY: test-browser test-measured
 test-browser: $(BROWSER_MODULES)
 	$(Q)cd tests/browser && node --test --test-concurrency=2 --test-reporter=tap \
@@ -235,9 +234,8 @@ screenshots:
 	$(Q)$(MAKE) build $(BROWSER_MODULES)
 	$(Q)tools/screenshots
 
-# Criterion does not start under TSan: there the programs of the stack are built with it and the tests
-# are not. valgrind runs the unit tests of the release. Pages are the same whatever the programs were
-# compiled with.
+# Criterion does not start under TSan, so only the programs of the stack are built with it, and not the tests.
+# valgrind runs the unit tests of the release. Pages are the same however the programs were compiled.
 TESTED_SRC = $(if $(filter-out tsan,$(PROFILE)),$(UNIT_SRC)) $(INTEGRATION_SRC)
 TESTS_OUT  = $(if $(filter tsan valgrind,$(PROFILE)),build/release,$(OUT))
 ifneq ($(PROFILE),release)
@@ -247,7 +245,7 @@ endif
 API     = $(if $(API_SRC),api)
 BROWSER = $(if $(BROWSER_SRC),browser)
 TESTED = $(patsubst %,$(TESTS_OUT)/%run,$(sort $(dir $(TESTED_SRC))))
-# Some unit tests do without any server and any program of ours.
+# Some unit tests need no server and none of our programs.
 WANTS_PROGRAMS = $(INTEGRATION_SRC)$(API_SRC)$(BROWSER_SRC)$(shell grep -rlE '(postgres|nats)_server\.h|tools/|deploy/|/bin/' \
                    $(sort $(dir $(UNIT_SRC))) /dev/null)
 
@@ -264,7 +262,7 @@ ifneq ($(TESTS_OUT),$(OUT))
 endif
 	$(Q)tools/run-tests $(PROFILE) $(TESTED) $(API_SRC) $(BROWSER_SRC)
 
-# Load, endurance and scale: what measures, and so has the machine to itself.
+# Load, endurance and scale: tests that measure, and so need the machine to themselves.
 test-long:
 	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(API_LONG_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(API_LONG_SRC),api) \
@@ -273,7 +271,7 @@ test-long:
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
 
-# Under load and faults for long: whether anything grows, or becomes slower.
+# Long load with faults: whether anything grows or slows down.
 ENDURANCE_SECONDS ?= $(if $(filter 1,$(TEST_LONG)),7200,300)
 .PHONY: endurance
 endurance:
@@ -282,8 +280,8 @@ endurance:
 	$(Q)ENDURANCE_SECONDS=$(ENDURANCE_SECONDS) TEST_TIMEOUT_S=$$(($(ENDURANCE_SECONDS) + 900)) \
 	    tools/run-tests $(PROFILE)-endurance $(OUT)/tests/faults/run
 
-# That the test of faults finds what it is for: services with a bug put in, each of which it must find. The
-# short form has a few.
+# Checks that the test of faults finds bugs: runs it on services with a bug put in, which it must find each time.
+# The short form has a few bugs.
 MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,event-of-a-replay late-reply-called-unavailable update-lost)
 .PHONY: test-mutants
 test-mutants:
@@ -292,7 +290,7 @@ test-mutants:
 	$(Q)tests/faults/run-mutants $(MUTANTS)
 
 # -- fuzzing ---------------------------------------------------------------------------------------
-# ONLY=PATTERN narrows them as it does tests.
+# ONLY=PATTERN selects targets as it selects tests.
 FUZZ_TARGETS := $(patsubst tests/fuzz/%_fuzz.c,%,$(shell ls tests/fuzz/*_fuzz.c | $(wanted)))
 FUZZ_BIN = $(FUZZ_TARGETS:%=$(OUT)/bin/%_fuzz)
 FUZZ_SHARED := $(patsubst %.c,$(OUT)/%.o,$(filter-out %_fuzz.c,$(wildcard tests/fuzz/*.c)))
@@ -314,15 +312,15 @@ fuzz:
 	$(Q)$(MAKE) fuzz-binaries PROFILE=fuzz
 	$(Q)tools/run-fuzz $(FUZZ_TARGETS)
 
-# What the corpora reach of the parsers, file by file; with V=1 also the lines that they do not reach.
-# fuzz-corpus adds to them what `make fuzz` has found, as far as it reaches more.
+# fuzz-coverage: how many lines of the parsers the corpora reach, by file; with V=1 also the lines that they do
+# not reach. fuzz-corpus: adds inputs that `make fuzz` has found and that reach more.
 fuzz-corpus fuzz-coverage: fuzz-%:
 	$(Q)tools/install-packages build fuzz
 	$(Q)$(MAKE) fuzz-binaries PROFILE=fuzz-coverage
 	$(Q)tools/fuzz-$* $(FUZZ_TARGETS)
 
 # -- running ---------------------------------------------------------------------------------------
-# The stack ends when make does, and hears Ctrl-C also where a script put make in the background.
+# The stack ends with make, and gets Ctrl-C even if a script put make in the background.
 .PHONY: run up down bench
 run up:
 	$(Q)deploy/local/stack check
@@ -342,8 +340,7 @@ bench:
 # -- lint ------------------------------------------------------------------------------------------
 ALL_C := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.c' -print))
 ALL_H := $(sort $(shell find common proto services deploy tests -name node_modules -prune -o -name '*.h' -print))
-# LINT=all looks at all of them, ONLY=PATTERN at those whose path matches; else it is what has changed
-# against main.
+# LINT=all checks all files, ONLY=PATTERN those whose path matches; by default those that differ from main.
 ifneq ($(ONLY),)
 LINTED := $(shell printf '%s\n' $(ALL_C) $(ALL_H) | $(wanted))
 else ifeq ($(LINT),all)
@@ -374,7 +371,7 @@ lint-format:
 format:
 	$(Q)clang-format -i $(ALL_C) $(ALL_H)
 
-# Looked at again when its object is: then the file, a header of it or the flags have changed.
+# Checked again when its object is rebuilt: then the file, one of its headers or the flags have changed.
 lint-tidy: $(patsubst %.c,$(OUT)/tidy/%.ok,$(sort $(filter %.c,$(LINTED))))
 $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy services/gateway/.clang-tidy services/dashboard/.clang-tidy
 	$(Q)mkdir -p $(@D)
@@ -382,12 +379,12 @@ $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy services/gateway/
 	$(Q)tools/checked tidy.$< sh -c '"$$@" 2>/dev/null' - \
 	    clang-tidy --quiet --warnings-as-errors='*' $(TIDY_CHECKS) $< -- $(TIDY_FLAGS)
 	$(Q)touch $@
-# The analyzer follows h2o's intrusive lists into items that were unlinked before they were freed, and
-# says so in h2o's header; AddressSanitizer, which the suite runs under, checks that for real.
+# The analyzer follows h2o's intrusive lists into items that were unlinked before they were freed, and reports
+# this in h2o's header; the suite also runs under AddressSanitizer, which checks the actual accesses.
 $(OUT)/tidy/common/http/edge.ok $(OUT)/tidy/common/http/listener.ok: \
     TIDY_CHECKS = --checks=-clang-analyzer-unix.Malloc
 
-# Every header stands alone.
+# Every header compiles alone.
 lint-headers: $(patsubst %,$(OUT)/headers/%.ok,$(sort $(filter %.h,$(LINTED))))
 $(OUT)/headers/%.ok: % $(OUT)/flags | $(SQL_HEADERS)
 	$(Q)mkdir -p $(@D)
@@ -404,8 +401,8 @@ lint-yaml:
 lint-python:
 	$(Q)tools/checked python mypy --no-error-summary --config-file clients/python/pyproject.toml --cache-dir build/mypy clients/python/src
 
-# What several places say is the same in all of them. Each check prints all that it finds, and none
-# waits for another: one run names every place that a change has forgotten.
+# Checks that places which repeat something agree. Each check prints all its findings, and none depends on
+# another: one run names every place that a change has forgotten.
 DRIFT := contract pages settings compose kubernetes cells systemd changelog
 .PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words \
     $(DRIFT:%=drift-%)
@@ -427,8 +424,8 @@ lint-mutants:
 lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/checked $* tools/check-$*
 
-# The page of all settings, from what the programs say of themselves; the users of the bus; a second cell; and the
-# rules for alerts, for the Prometheus operator.
+# Regenerates the page of all settings, from the programs' own descriptions; the users of the bus; a second cell;
+# and the rules for alerts, for the Prometheus operator.
 .PHONY: settings
 settings: build
 	$(Q)tools/describe-settings

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# What tools/backup and tools/restore do alike with docker compose.
+# Shared by tools/backup and tools/restore for docker compose.
 
-# COMPOSE_FILE, in the environment or in .env, names the files of further cells, as seen from here.
+# COMPOSE_FILE, in the environment or in .env, lists the files of further cells, relative to $root.
 compose() (
   cd "$root" || exit
   exec docker compose --project-directory "$root" "$@"
@@ -12,7 +12,7 @@ compose_secrets() {
   compose config | sed -nE "s|^ *file: [\"']?(.*)/database-admin[\"']?$|\1|p"
 }
 
-# Prints the cells, of which each has a PostgreSQL, a line each.
+# Prints the cells, each with a PostgreSQL, one per line.
 compose_cells() {
   compose config --services | sed -nE 's/^((.*)-)?postgres$/\2/p' | sed 's/^$/main/' | sort
 }

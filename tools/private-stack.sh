@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Read by each tool with a separate stack: variables set outside, libpq's too, are for other
-# stacks. The tool sets afterwards what its own needs.
+# Sourced by each tool with its own stack: variables set outside, including libpq's, are for other
+# stacks. The tool then sets those that its own needs.
 mapfile -t others < <(deploy/local/stack settings)
 unset "${others[@]}" "${!PG@}" others

@@ -1,5 +1,5 @@
-"""The private stacks of tools/run-tests: how they are made, which ports they have, and that none
-outlives the run."""
+"""The private stacks of tools/run-tests: how they are made, their ports, and that none outlives the
+run."""
 
 import concurrent.futures
 import os
@@ -18,14 +18,14 @@ PORT_SLICES = 20  # deploy/local/lib/ports.sh
 
 
 def at_once(most, calls):
-    """Makes calls (FUNCTION, ARGUMENT...), as many side by side as that."""
+    """Makes calls (FUNCTION, ARGUMENT...), at most this many side by side."""
     with concurrent.futures.ThreadPoolExecutor(max(most, 1)) as pool:
         for ended in [pool.submit(*call) for call in calls]:
             ended.result()
 
 
 class Stack:
-    """A private stack in a separate folder: made at the first use, made ready before each test."""
+    """A private stack in a separate folder: made on first use, made ready before each test."""
 
     def __init__(self, runner, name, settings):
         self.runner, self.name, self.folder = runner, name, STACKS / name
@@ -36,8 +36,8 @@ class Stack:
         self.lock, self.exported = threading.Lock(), None
 
     def up(self, again):
-        """The environment for a test, or None when the stack did not start. Whatever the test
-        before did to it, the next one finds it ready: that is what `again` asks for."""
+        """The environment for a test, or None if the stack did not start. Whatever the previous test did to it,
+        the next one finds it ready: this is the purpose of `again`."""
         with self.lock:
             if not self.folder.exists():
                 self.choose()
@@ -53,8 +53,8 @@ class Stack:
             return self.exported
 
     def choose(self):
-        """A new stack, with what some tests are about: two gateways, TLS, a proxy at another
-        loopback address."""
+        """A new stack, with the things that some tests need: two gateways, TLS, a proxy at another loopback
+        address."""
         self.folder.mkdir(parents=True)
         port = int(subprocess.run([STACK, "free-port", "12"], env=self.environment, check=True,
                                   stdout=subprocess.PIPE).stdout)
@@ -66,7 +66,7 @@ class Stack:
             "GATEWAY_TLS_KEY": str(self.folder / "tls.key"),
             "REPLICAS_GATEWAY": "2", "TRUSTED_PROXIES": "127.0.0.2/32",
             "SHUTDOWN_DELAY_MS": str(500 * limit_scale),
-            # Who awaits what keys were used for is told soon.
+            # Tests that wait for usage reports do not wait for long.
             "USAGE_INTERVAL_MS": "1000",
             # Receivers of webhooks run inside the tests, on loopback, and so does a DNS server.
             "WEBHOOK_CERTIFICATES": str(certificates), "WEBHOOK_ALLOW_CIDRS": "127.0.0.0/8",
@@ -74,7 +74,7 @@ class Stack:
             "WEBHOOK_DNS_SERVER": f"127.0.0.1:{port + 9}",
         }
         if "CELLS" not in self.environment:
-            # The second is a name alone.
+            # The second is only a name.
             self.environment["CELL_NAMES"] = "main,spare"
         with self.log.open("ab") as log:
             for command in (
@@ -88,9 +88,8 @@ class Stack:
 
 
 def roomy_memory():
-    """A file system in memory that the databases' data fits into, or None. They make, remove and sync
-    files by the ten thousand, and some disks are slow at that. Less may be free there than the
-    memory has."""
+    """A file system in memory with room for the databases' data, or None. They create, remove and sync tens of
+    thousands of files, which is slow on some disks. It may have less free space than the memory."""
     memory = "/dev/shm"
     try:
         available = re.search(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
@@ -101,9 +100,8 @@ def roomy_memory():
 
 
 def take_port_slice():
-    """The number of a range of ports that no other stack of the machine chooses from, from whichever
-    tree, as long as the socket that comes with it is open: its name can be had once. Where all are
-    taken, the last one is shared."""
+    """The number of a range of ports that no other stack on the machine uses, from any tree, as long as the socket
+    returned with it is open: its name can only be bound once. If all are taken, the last one is shared."""
     for number in range(PORT_SLICES):
         name = socket.socket(socket.AF_UNIX)
         try:
@@ -115,13 +113,13 @@ def take_port_slice():
 
 
 def stop_stacks(folder):
-    """All that run below it, those too that tests have started."""
+    """Stops all stacks below it, including those that tests have started."""
     locks = list(folder.glob("*/lock"))
     at_once(len(locks), [(stop_stack, lock.parent) for lock in locks])
 
 
 def stop_stack(folder):
-    # In a separate session: another Ctrl-C stops nothing half-way.
+    # In a separate session: another Ctrl-C does not interrupt it.
     subprocess.run([STACK, "down"], env=os.environ | {"RUN_DIR": str(folder)}, check=False,
                    start_new_session=True)
 
@@ -132,7 +130,7 @@ def forget(folder):
 
 
 def forget_when_we_end(folder):
-    """Starts a process that outlives us, however we end, and then leaves nothing of that folder. It
+    """Starts a process that outlives this one, however it ends, and then removes everything of that folder. It
     waits for the end of the pipe; this returns the descriptor."""
     ours, theirs = os.pipe()
     if os.fork() == 0:

@@ -1,7 +1,7 @@
 /*
  * supervisor - starts the processes of a plan in order, keeps them running, stops them in reverse.
  *
- *     supervisor DIR        DIR is best an absolute path
+ *     supervisor DIR        DIR should be an absolute path
  *     supervisor --version  prints it
  *
  * DIR/plan         a line for each process: KIND NAME STOP ORPHAN GRACE
@@ -12,14 +12,15 @@
  * DIR/start/NAME   the shell script that becomes the process; it ends with `exec`
  * DIR/pids/NAME    pid of each service while it runs
  * DIR/log/NAME.log standard output and error
- * DIR/failed       NAME and how it ended: who ended last with a status other than 0, untold
- * DIR/lock         locked as long as the supervisor lives; holds its pid
+ * DIR/failed       the latest process that ended by itself with a status other than 0: NAME and how
+ * DIR/lock         locked while the supervisor lives; holds its pid
  *
- * SIGTERM, SIGINT and SIGHUP stop everything. What dies is started again at once, and after 200 ms,
- * 500 ms, then 1 s when it dies again and again. Nothing outlives the supervisor, not even its
- * kill -9.
+ * SIGTERM, SIGINT and SIGHUP stop everything. A process that dies is restarted at once, and after
+ * 200 ms, 500 ms, then 1 s if it keeps dying. No process outlives the supervisor, not even if that
+ * is killed with SIGKILL.
  *
- * Exit: 0 told to stop, 1 a task failed, 2 wrong usage or plan, 3 DIR has a supervisor already.
+ * Exit: 0 stopped by a signal, 1 a task failed, 2 wrong usage or plan, 3 DIR already has a
+ * supervisor.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,8 +40,8 @@
 #include "common/base/str.h"
 #include "common/base/version.h"
 
-#define PROCESSES_MAX 128   /* lib/services.sh knows */
-#define SETTLED_MS    10000 /* who lived that long starts again at once */
+#define PROCESSES_MAX 128   /* also in lib/services.sh */
+#define SETTLED_MS    10000 /* a process that lived this long is restarted at once */
 
 struct process {
     char name[48];
@@ -50,13 +51,13 @@ struct process {
     pid_t pid;   /* 0: not running */
     bool is_due; /* to be started again at due_ms */
     int64_t due_ms, started_ms;
-    unsigned deaths; /* in a row, without settling in between */
+    unsigned deaths; /* consecutive, none after SETTLED_MS */
 };
 
 struct supervisor {
     const char *dir;
     struct process list[PROCESSES_MAX];
-    size_t n, next; /* list[next] is the first that was never started, or the task that runs */
+    size_t n, next; /* list[next] is the first that was never started, or the running task */
     bool is_stopping, has_failed;
 };
 
@@ -141,7 +142,7 @@ static bool read_plan(struct supervisor *self)
 /* -- one process ---------------------------------------------------------------------------------
  */
 
-/* Written aside and renamed: a reader sees a whole line or none. */
+/* Written to a new file and renamed: a reader sees a whole line or none. */
 static void put_line(const struct supervisor *self, const char *path, const char *line)
 {
     char fresh[4096];
@@ -182,7 +183,7 @@ _Noreturn static void become(const struct supervisor *self, const struct process
     sigset_t none;
     int log;
 
-    setpgid(0, 0); /* out of reach of the terminal's Ctrl-C */
+    setpgid(0, 0); /* the terminal's Ctrl-C does not reach it */
     prctl(PR_SET_PDEATHSIG, p->orphan);
     if (getppid() != parent)
         _exit(1);
@@ -232,7 +233,7 @@ static void on_exit_of(struct supervisor *self, struct process *p, int wait_stat
         snprintf(end, sizeof(end), "exited with status %d", WEXITSTATUS(wait_status));
     p->pid = 0;
     say("%s: %s", p->name, end);
-    /* A service may be killed by others; a task has to succeed. */
+    /* A service may be killed from outside; a task must succeed. */
     if (wait_status != 0 && !self->is_stopping && (p->is_task || !by_signal))
         write_failure(self, p, end);
     if (p->is_task) {
@@ -281,7 +282,7 @@ static void start_what_is_due(struct supervisor *self)
     }
 }
 
-/* Sleeps until a signal comes or something falls due, at most until `until_ms`. */
+/* Sleeps until a signal arrives or something is due, at most until `until_ms`. */
 static int wait_for_signal(struct supervisor *self, const sigset_t *signals, int64_t until_ms)
 {
     struct timespec timeout;
@@ -322,8 +323,8 @@ static void stop_all(struct supervisor *self, const sigset_t *signals)
     }
 }
 
-/* The lock says that DIR has a supervisor; the kernel lets go of it however we end. Who only looks
-   whether it is taken holds it for a moment: hence the timeout of a second. */
+/* The lock shows that DIR has a supervisor; the kernel releases it however we end. A process that
+   only checks the lock holds it for a moment: hence the timeout of a second. */
 static bool take_lock(const struct supervisor *self)
 {
     char path[4096];
@@ -354,7 +355,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--version") == 0)
         return version_print();
     self.dir = argv[1];
-    close_range(STDERR_FILENO + 1, ~0U, 0); /* a caller's locks and pipes are not ours to keep */
+    close_range(STDERR_FILENO + 1, ~0U, 0); /* do not keep a caller's locks and pipes open */
     if (!take_lock(&self))
         return 3;
     say("starting, version %s, revision %s", version_text, version_revision);

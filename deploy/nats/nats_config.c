@@ -1,20 +1,21 @@
 /*
- * nats-config - prints the users of nats-server and what each may do, from proto/subject.def.
+ * nats-config - prints the users of nats-server with their permissions, from proto/subject.def.
  *
  *     nats-config [--second] [--cell NAME]... [--passwords STEM]
  *     nats-config --version
  *
- *     --second           every user twice: gateway-2 may do what gateway may, so that programs can
- *                        go over to other passwords one by one
- *     --cell NAME        a cell beside main: the users of its services are called NAME-conversation and so on,
- *                        and the others may do in it what they may do in main
- *     --passwords STEM   passwords are the first lines of the files STEMadmin, STEMgateway, ...;
- *                        otherwise variables, $NATS_GATEWAY_PASSWORD, $NATS_GATEWAY_2_PASSWORD,
- *                        ..., which the server finds in its configuration or environment
+ *     --second           every user twice: gateway-2 may do the same as gateway, so that programs
+ *                        can change to other passwords one by one
+ *     --cell NAME        a cell beside main: the users of its services are called NAME-conversation
+ *                        and so on, and all other users have the same permissions in it as in main
+ *     --passwords STEM   passwords are the first lines of the files STEMadmin, STEMgateway, ...; by
+ *                        default they are variables, $NATS_GATEWAY_PASSWORD,
+ *                        $NATS_GATEWAY_2_PASSWORD, ..., which the server finds in its configuration
+ *                        or environment
  *
- * The server's own file includes the output. A service may answer each message once, to wherever that
- * message asked (allow_responses). It may publish to an inbox only where that is for replies to bundles of
- * its own commands.
+ * The server's own file includes the output. A service may reply once to each message, to that
+ * message's reply subject (allow_responses). It may publish to an inbox only if that is for replies
+ * to bundles of its own commands.
  *
  * Exit: 0, 1 a password cannot be read or used, 2 wrong usage.
  */
@@ -36,7 +37,7 @@ struct options {
     size_t n_cells;
 };
 
-/* Who is printed, and the cells whose subjects are meant: a cell's service has the one. */
+/* The user to print, and the cells whose subjects it uses: only its own for a cell's service. */
 struct whom {
     enum bus_user user;
     const char *const *cells;
@@ -53,7 +54,7 @@ static void print_variable(const char *name)
     fputs("_PASSWORD", stdout);
 }
 
-/* What needs no escapes between quotes. */
+/* Whether it needs no escapes between quotes. */
 static bool is_plain(const char *password)
 {
     for (const char *p = password; *p != '\0'; p++)
@@ -107,7 +108,7 @@ static void close_list(int n)
     puts(n == 0 ? "deny: \">\" }" : "        ] }");
 }
 
-/* The one user that sends bundles of a subject. */
+/* The only user that sends bundles of a subject. */
 static enum bus_user sender_of(const struct bus_permission *bundle)
 {
     int user = 0;
@@ -118,7 +119,7 @@ static enum bus_user sender_of(const struct bus_permission *bundle)
     return (enum bus_user)user;
 }
 
-/* Several answers to a bundle: more than allow_responses allows. */
+/* Several replies to one bundle, which allow_responses does not cover. */
 static void print_replies(const struct bus_permission *bundle, const char *subject, int *n)
 {
     char rest[CELL_SUBJECT_CAPACITY + 8];
@@ -132,7 +133,7 @@ static const char *suffix_of(const struct bus_permission *permission)
     return permission->kind == BUS_BUNDLE ? ".bundle" : "";
 }
 
-/* In how many cells a subject is another one. */
+/* The number of cells in which a subject has different names. */
 static size_t count_cells(const struct whom *whom, const struct bus_permission *permission)
 {
     return subject_is_of_cell(permission->subject) ? whom->n_cells : 1;
@@ -167,12 +168,12 @@ static void print_publish(const struct whom *whom)
     if (bus_user_reads_stats(user))
         print_item(&n, BUS_STATS_SUBJECT, "");
     if (bus_user_asks(user))
-        print_item(&n, bus_user_inbox(user), ".>"); /* to hear whether the server is alive */
+        print_item(&n, bus_user_inbox(user), ".>"); /* for the heartbeat */
     close_list(n);
 }
 
-/* All services are asked for, all of one name, or one process of it. No wildcard ends a subject but
-   the last: to nats-server 2.9 "$SRV.>" is one of "$SRV.*". */
+/* Requests to all services, to all of one name, or to one process of it. Only the last subject ends
+   with a wildcard: nats-server 2.9 considers "$SRV.>" a subset of "$SRV.*". */
 static void print_discovery(enum bus_user user, int *n)
 {
     const char *name = bus_user_name(user);
@@ -186,7 +187,7 @@ static void print_discovery(enum bus_user user, int *n)
     print_item(n, "$SRV.*", subject);
 }
 
-/* "SUBJECT GROUP" allows that queue group alone. */
+/* "SUBJECT GROUP" permits only that queue group. */
 static void print_heard(const struct whom *whom, const struct bus_permission *permission, int *n)
 {
     const bool has_group = permission->kind != BUS_NOTICE;
@@ -226,7 +227,7 @@ static void print_permissions(const struct whom *whom)
 
 /* -- users ------------------------------------------------------------------------------------- */
 
-/* NULL: the administrator. Once more with another password, if that is wanted. */
+/* Prints a user, and a second one with another password if requested. NULL: the administrator. */
 static bool print_one(const struct options *options, const char *name, const struct whom *whom)
 {
     char second[64];

@@ -1,16 +1,16 @@
--- What wrk sends, by the environment:
+-- Requests for wrk, controlled by the environment:
 --     OPERATION  ping, get, search (the first page of a contact with 100 conversations), search_attr (the
---                same by an attribute too), create, update, mix (60 % get, 20 % search, 10 % create,
+--                same with an attribute too), create, update, mix (60 % get, 20 % search, 10 % create,
 --                10 % update), audit (the first page of the audit log), fill (see below); inbox, usage,
---                statistics: what the dashboard's pages ask for, with COOKIE; search-contact, search-filtered, search-unknown, search-large on the
---                data set of search_dataset.sql
+--                statistics: requests of the dashboard's pages, with COOKIE; search-contact,
+--                search-filtered, search-unknown, search-large on the data set of search_dataset.sql
 --     FULL_KEY READ_KEY, or KEYS: a file with both on a line, for each organization
---     IDS        a file with the id of a conversation on a line, and the number of its key's line (1)
---     RUN        makes the external ids of a run its own
+--     IDS        a file with a conversation's id and the number of its key's line (1) on each line
+--     RUN        makes the external ids of a run unique
 --     CONTACTS   how many contacts with 100 conversations each key has (100): user-0, user-1, ...
---     RATE       requests a second in all, or as many as can be; CONNECTIONS is how many there are
--- Keys are in no argument list. An answer with another status than the one status of its operation is a
--- failure, and so is one that did not come.
+--     RATE       requests a second in all; by default as many as possible; CONNECTIONS is their number
+-- Keys are in no argument list. A response with a status other than its operation's is a failure, and
+-- so is a missing response.
 local env = os.getenv
 local operation, run = env("OPERATION"), env("RUN") or "0"
 local contacts = tonumber(env("CONTACTS") or 100)
@@ -105,8 +105,8 @@ function make.mix()
   return make[n <= 6 and "get" or n <= 8 and "search" or n == 9 and "create" or "update"]()
 end
 
--- fill creates what the others read, and writes the ids to IDS: 100 contacts with 100 conversations
--- each, of which every other one has the plan pro, and 10,000 with one.
+-- fill creates the data that other operations read, and writes the ids to IDS: 100 contacts with 100 conversations
+-- each, of which every other one has the plan pro, and 10,000 contacts with one.
 local TOTAL, filled = 20000, {}
 function make.fill()
   count = count + 1
@@ -173,8 +173,8 @@ function response(status, _, body)
   end
 end
 
--- A pause before each request: requests come independently of each other and of the answers, as far as there
--- is a connection that waits for none.
+-- A pause before each request: requests are sent independently of each other and of responses, as long as some
+-- connection is not waiting for one.
 if rate then
   function delay()
     return -math.log(1 - random()) * 1000 * connections / rate
@@ -190,7 +190,7 @@ function done(summary, latency)
     if thread:get("wrong") > 0 then
       io.stderr:write("failed: ", (thread:get("first_wrong"):gsub("%c", " ")), "\n")
     end
-    -- In a mix as many answers say 201 as creates were sent, but for those under way.
+    -- In a mix, the number of responses with 201 is that of creates sent, except for those in flight.
     local lost = math.abs(thread:get("made") - thread:get("created"))
     if operation == "mix" and lost > connections + 1 then
       failed = failed + lost

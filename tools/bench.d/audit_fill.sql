@@ -1,5 +1,5 @@
--- Fills the audit log up to :entries entries, in transactions of 1,000, half of them for organization
--- :'organization' and half for nineteen others; dated now, as the seal demands.
+-- Fills the audit log up to :entries entries, in transactions of 1,000, half of them for organization :'organization'
+-- and half for nineteen others; dated now, as the seal requires.
 SET synchronous_commit = off;
 
 CREATE PROCEDURE pg_temp.fill(organization uuid, entries bigint)

@@ -1,17 +1,17 @@
 # shellcheck shell=bash disable=SC2154,SC2034
-# BENCH_MODE=cells: what a second cell costs, and whether it feels the loss of another one's database. Two
-# organizations are served by one cell, and by a cell each, measured in turn; then the requests of the one are
-# measured while the other's PostgreSQL is well, and while it is killed. Takes 5 minutes.
+# BENCH_MODE=cells: the cost of a second cell, and whether it is affected if another one loses its database. Two
+# organizations are served by one cell, and by one cell each, measured in turn; then requests of one organization are
+# measured while the other's PostgreSQL runs, and while it is killed. Takes 5 minutes.
 #
 #     CELLS_OPERATIONS  "ping get search create update mix"
-#     CELLS_RATE        requests a second: where two cells could do more than one, the CPU of a request is compared
-#                       at the same rate (2000; 0: as many as can be)
-#     CELLS_APART=1     the second cell on a core of its own and everything else on another, as on two machines;
-#                       only the loss of the database is measured then
-# beside BENCH_SECONDS, BENCH_CONNECTIONS (64) and BENCH_ROUNDS (3).
+#     CELLS_RATE        requests a second: if two cells could do more than one, the CPU time of a request is compared
+#                       at the same rate (2000; 0: as many as possible)
+#     CELLS_APART=1     the second cell on its own core and everything else on another, as on two machines;
+#                       then only the loss of the database is measured
+# and BENCH_SECONDS, BENCH_CONNECTIONS (64) and BENCH_ROUNDS (3).
 
-# cells_organization CELL: the keys of a new organization with 20,000 conversations become a line of `keys`, and
-# theirs become lines of `ids`.
+# cells_organization CELL: creates an organization with 20,000 conversations; its keys become a line of `keys`, and
+# the conversations' ids become lines of `ids`.
 cells_organization() {
   local id full read number
   id=$("$BIN_DIR/convctl" org create --name "In $1" --plan enterprise --cell "$1" | jq -er .id)
@@ -28,7 +28,7 @@ cells_organization() {
   sed "s/\$/ $number/" "$RUN_DIR/ids" >>"$RUN_DIR/ids.all"
 }
 
-# cells_stack DIR CELL CELL: a stack with an organization in each of these, which may be the same cell.
+# cells_stack DIR CELL CELL: a stack with an organization in each of these cells, which may be the same.
 cells_stack() {
   stack_up "$1"
   cells_organization "$2"
@@ -36,7 +36,7 @@ cells_stack() {
   cells_take all
 }
 
-# cells_take all|1|2: what requests are for, all organizations or one of them.
+# cells_take all|1|2: the organizations that requests are for.
 cells_take() {
   case $1 in
   all)
@@ -50,8 +50,8 @@ cells_take() {
   esac
 }
 
-# Requests for the organization in the second cell, while the other one is measured: what waits for a lost
-# database is there too.
+# Requests for the organization in the second cell, while the other one is measured, so that requests which wait for a
+# lost database are present.
 cells_beside() {
   local seconds=$1
   mkdir -p "$RUN_DIR/beside"
@@ -71,18 +71,18 @@ cells_wait() {
   exit 1
 }
 
-# Kills the PostgreSQL of the second cell when a measurement that begins now has warmed up.
+# Kills the PostgreSQL of the second cell once a measurement that begins now has warmed up.
 cells_kill() {
   sleep "$((warmup + 1))"
   kill -KILL "$(<"$RUN_DIR/pids/cell2-postgres")"
 }
 
-# Everything that is started from here on has the first core.
+# Everything started from here on runs on the first core.
 cells_crowd() {
   taskset -pc 0 $$ >/dev/null
 }
 
-# The processes of the second cell have the second core, also when they are started again.
+# The processes of the second cell run on the second core, also after a restart.
 cells_part() {
   local name pid
   for name in "$RUN_DIR"/start/cell2-*; do

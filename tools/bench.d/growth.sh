@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2154,SC2034
-# BENCH_MODE=growth: what a request costs where tables are large against where they are small, measured in
-# turn on two private stacks of 50 organizations each; then what updates leave behind. Takes half
+# BENCH_MODE=growth: compares the cost of a request with large tables and with small ones, measured in
+# turn on two private stacks of 50 organizations each; then shows the effects of updates. Takes half
 # an hour or more, and 15 GB below build/.
 #
 #     GROWTH_SIZES       conversations, and audit entries, of both (100000 10000000); 100 of each contact
 #     GROWTH_OPERATIONS  "get search create update audit inbox usage statistics"
 #     GROWTH_UPDATES     of the large one (1000000)
-#     GROWTH_KEEP        1: take the data of the last run where it is there, and leave it there
-# beside BENCH_SECONDS, BENCH_CONNECTIONS (16) and BENCH_ROUNDS (3).
+#     GROWTH_KEEP        1: use the data of the last run if there is any, and keep it
+# and BENCH_SECONDS, BENCH_CONNECTIONS (16) and BENCH_ROUNDS (3).
 read -ra sizes <<<"${GROWTH_SIZES:-100000 10000000}"
 organizations=50
 
@@ -15,7 +15,7 @@ query() {
   psql -qAtX -v ON_ERROR_STOP=1 "$DATABASE_URL" -c "$1"
 }
 
-# Organizations with a key of each kind; the lines of `organizations` and `keys` go together.
+# Organizations with a key of each scope; the lines of `organizations` and `keys` correspond.
 growth_organizations() {
   local i id
   for ((i = 0; i < organizations; i++)); do
@@ -86,7 +86,7 @@ growth_stack() {
   echo "COOKIE=$COOKIE CONTACTS=$(($2 / organizations / 100))" >>"$1/env"
 }
 
-# Sizes of what grows, in MB, and what PostgreSQL says of updates and vacuum.
+# The sizes of growing tables, in MB, and PostgreSQL's statistics of updates and vacuum.
 growth_sizes() {
   query "SELECT format('%-28s %6s MB, indexes %6s MB', relid::regclass, pg_table_size(relid) / 1048576,
                        pg_indexes_size(relid) / 1048576) ||
@@ -106,7 +106,7 @@ growth() {
   local small=$PWD/build/bench-small-run large=$PWD/build/bench-large-run from
   read -ra operations <<<"${GROWTH_OPERATIONS:-get search create update audit inbox usage statistics}"
   read -ra connections <<<"${BENCH_CONNECTIONS:-16}"
-  # Its pages are asked for by one user: far more often than people do.
+  # One user requests its pages, far more often than any person would.
   export DASHBOARD_REQUESTS_PER_SECOND=100000
   growth_stack "$small" "${sizes[0]}"
   growth_stack "$large" "${sizes[1]}"

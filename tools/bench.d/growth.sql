@@ -1,7 +1,6 @@
--- Fills a migrated database that has none of it: with :rows conversations of the organizations that
--- :'organizations' names, each contact with 100 (:part is conversations), or with as many audit entries
--- (entries). Rows come in the order of their time, organizations and contacts taking turns, through all
--- indexes: as they grow in life.
+-- Fills a migrated database with :rows conversations of the organizations in :'organizations', 100 for each contact
+-- (if :part is conversations), or with as many audit entries (entries). Rows are inserted in the order of their time,
+-- organizations and contacts taking turns, with all indexes in place: as tables grow in production.
 SET synchronous_commit = off;
 
 CREATE FUNCTION pg_temp.id(ms bigint, random text) RETURNS uuid

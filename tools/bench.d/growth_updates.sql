@@ -1,5 +1,5 @@
--- :updates updates of attributes of random conversations, in transactions of 64, as the conversation
--- service makes them under load: one statement each, that locks the row, merges and writes.
+-- Makes :updates updates of attributes of random conversations, in transactions of 64, like the conversation service
+-- under load: one statement each, which locks the row, merges and writes.
 SET synchronous_commit = off;
 
 CREATE TEMPORARY TABLE targets AS

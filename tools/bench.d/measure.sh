@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154
-# What the modes of tools/bench share. A target is a service to be measured: a folder with
+# Shared by the modes of tools/bench. A target is a service to be measured: a folder with
 #     env         BASE_URL FULL_KEY READ_KEY, for the shell
 #     processes   a line "NAME PID" for each process whose CPU time counts, with that of its descendants
 #     ids         the conversations that requests are for
-#     keys        where there are several organizations: the two keys of each
+#     keys        with several organizations: the two keys of each
 # and each measurement appends a line to $results:
 #     target operation connections round requests failed seconds p50 p99 NAME=us ... wrk=us all=us
-# p50 and p99 are milliseconds; NAME=us is the CPU time of one request, wrk's own apart from `all`.
+# p50 and p99 are milliseconds; NAME=us is the CPU time of one request; `all` does not include wrk's.
 
 results=build/bench-results
 tick_us=$((1000000 / $(getconf CLK_TCK)))
@@ -18,7 +18,7 @@ stack_up() {
   stack_again "$1"
 }
 
-# The same with the data that is there.
+# The same with existing data.
 stack_again() {
   local port file name
   export RUN_DIR=$1
@@ -45,7 +45,7 @@ stacks_down() {
   done
 }
 
-# What follows is about the target in this folder.
+# Selects the target in this folder for what follows.
 target() {
   export RUN_DIR=$1
   set -a
@@ -79,7 +79,7 @@ cpu_ticks() {
     }' | sort || true
 }
 
-# load OPERATION CONNECTIONS SECONDS: wrk against the target; what it says is in wrk.err.
+# load OPERATION CONNECTIONS SECONDS: wrk against the target; its output goes to wrk.err.
 load() {
   local url=${BASE_URL%/api/v1} keys=$RUN_DIR/keys
   [[ -e $keys ]] || keys=/dev/null
@@ -128,7 +128,7 @@ table() {
   awk -v target="$1" -v names="${*:2}" -f tools/bench.d/tables.awk "$results"
 }
 
-# ratios A B: the medians of A against those of B.
+# ratios A B: the medians of A compared with those of B.
 ratios() {
   printf '%-15s %5s %9s %9s %6s %9s %9s %6s %6s %6s %7s\n' "$1/$2" conns "req/s $1" "$2" ratio \
     "CPU $1" "$2" ratio p50 p99 failed

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
-# Another implementation of the API, in a folder of its own, as a target. docs/performance.md has what its
-# program `run` must do. It gets a PostgreSQL of its own, made and set as that of the private stack is.
+# Another implementation of the API, in its own folder, as a target. docs/performance.md describes what its program
+# `run` must do. It gets its own PostgreSQL, created and configured like the private stack's.
 
-# A PostgreSQL alone under $1, with a supervisor as the stack has; prints its DATABASE_URL.
+# A PostgreSQL alone under $1, with a supervisor like the stack's; prints its DATABASE_URL.
 peer_postgres_up() (
   RUN_DIR=$1
   # shellcheck disable=SC2034 # the parts read these

@@ -1,12 +1,10 @@
--- A data set to measure search on: one organization with 1,000,000 conversations of 10,000
--- contacts, 100 each, and one more contact with 100,000. Run as administrator of a migrated
--- database that does not have it yet:
+-- A data set for measuring search: one organization with 1,000,000 conversations of 10,000 contacts, 100 each, and
+-- one more contact with 100,000. Run it as administrator of a migrated database that does not have it yet:
 --
 --     PGOPTIONS='-c bench.organization_id=UUID' psql "$DATABASE_URL" -f tools/bench.d/search_dataset.sql
 --
--- External ids of the contacts: bench-0 to bench-9999, and bench-large. Conversations come in the
--- order of their time, contacts taking turns, so that adjacent rows of the table are of different
--- contacts: as it grows in life.
+-- External ids of the contacts: bench-0 to bench-9999, and bench-large. Conversations are inserted in the order of
+-- their time, contacts taking turns, so that adjacent rows of the table are of different contacts: as in production.
 BEGIN;
 
 INSERT INTO conversation.contacts (organization_id, id, external_id, name, email, created_at)
@@ -35,5 +33,5 @@ COMMIT;
 
 VACUUM (ANALYZE) conversation.contacts;
 VACUUM (ANALYZE) conversation.conversations;
--- Writes left over from the load are not part of the measurement.
+-- Pending writes of the load must not be part of the measurement.
 CHECKPOINT;

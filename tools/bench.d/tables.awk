@@ -1,5 +1,5 @@
-# Medians of the lines that measure.sh writes: with `names` the table of one target, with `other` the
-# ratios of it to another one.
+# Medians of the lines that measure.sh writes: with `names` the table of one target, with `other` its ratios to
+# another one.
 {
   cell = $1 " " $2 " " $3
   if (!(cell in failed))

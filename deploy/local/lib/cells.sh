@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Cells: CELLS of them, the first named main, the others cell2, cell3 and so on. Each has a PostgreSQL and the
-# services in OF_CELL; what is another one's has its name in front: cell2-postgres, cell2-conversation-0.
+# services in OF_CELL; names in other cells have a prefix: cell2-postgres, cell2-conversation-0.
 OF_CELL=(conversation search audit webhook)
 CELLS_MAX=9
 
@@ -12,7 +12,7 @@ cells() {
   done
 }
 
-# Organizations of a cell that is left out would be answered 503, and nothing would say why.
+# Requests for organizations of an omitted cell would get 503, without any explanation.
 cells_check() {
   local home cell lost=
   [[ ${CELLS:-1} =~ ^[1-9]$ ]] || die "CELLS must be a number from 1 to $CELLS_MAX"
@@ -33,7 +33,7 @@ in_cell() {
   fi
 }
 
-# The cells that SERVICE runs in; the directory's and the edge's run once, as if in main.
+# The cells in which SERVICE runs; services of the directory and the edge run once, as if in main.
 cells_of() {
   if [[ " ${OF_CELL[*]} " == *" $1 "* ]]; then
     cells

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The demo organization and $RUN_DIR/env. What was made once is kept in secrets/demo.
+# The demo organization and $RUN_DIR/env. What is created once is kept in secrets/demo.
 
 demo_create() {
   local org full read owner ctl=$BIN_DIR/convctl email=owner@demo.example
@@ -12,7 +12,7 @@ demo_create() {
     "OWNER_EMAIL=$email" "OWNER_PASSWORD=$(quote "$owner")"
 }
 
-# Renamed into place when whole: a reader never sees half of it.
+# Renamed into place when complete: a reader never sees a partial file.
 demo_prepare() {
   local NATS_URL tls
   mapfile -t tls < <(tls_bus_settings)

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# Prints, when all is ready, where everything is and what to try first.
+# When everything is ready, prints the addresses and what to try first.
 
-# Of SERVICE; URL is that of its first replica.
+# SERVICE URL: of its first replica.
 where() {
   if [[ $(replicas_of "$1") -gt 0 ]]; then
     echo "$2"

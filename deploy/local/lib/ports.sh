@@ -30,7 +30,7 @@ port_of() {
   echo "${PORTS[$1]}"
 }
 
-# Looks who listens, on any address; port_is_free goes by that.
+# Finds the ports in use, on any address, for port_is_free.
 ports_look() {
   local port
   LISTENING=()
@@ -44,7 +44,7 @@ port_is_free() {
   [[ -z ${LISTENING[$1]-} ]]
 }
 
-# The COUNT ports from FIRST on: the port is neither in use nor claimed.
+# FIRST COUNT: whether none of the COUNT ports from FIRST on is in use or claimed.
 ports_are_free() {
   local first=$1 count=$2 port
   for ((port = first; port < first + count; port++)); do
@@ -52,10 +52,10 @@ ports_are_free() {
   done
 }
 
-# Below the range that the kernel hands out to clients, so that none takes it meanwhile; and none that
-# a process of ours had before. Several in a row have a range of their own: who asked for them may use
-# them later, when single ones have been given away. Stacks side by side that each have a PORT_SLICE of
-# their own (0 to 19) never take what another's process, just ended, is about to take again.
+# Picks from below the kernel's ephemeral range, so that no client takes the port meanwhile, and never a port that a
+# process of ours had before. Several consecutive ports have a range of their own: the caller may use them later,
+# after single ones have been given away. Concurrent stacks with a PORT_SLICE each (0 to 19) never take the port of
+# another stack's process that has just ended and is about to restart.
 free_port() {
   local count=${1:-1} least=20000 width=8900 first i
   ((count == 1)) || least=11000 # browsers refuse 10080
@@ -71,9 +71,8 @@ free_port() {
   done
 }
 
-# Gives NAME the COUNT ports from FIRST on, if the operator asks for any: they must be possible, or
-# nothing starts. Ports that another program has are put down in TAKEN: all are told at once. A leading zero would
-# mean octal further on.
+# Gives NAME the COUNT ports from FIRST on, if the operator asks for any: they must be valid, or nothing starts. Ports
+# in use are collected in TAKEN and reported together. A leading zero would mean octal later on.
 ports_claim() {
   local name=$1 first=$2 count=$3 setting=${1^^}_PORT port
   [[ -n $first ]] || return 0
@@ -92,7 +91,7 @@ ports_claim() {
   PORTS[$name]=$first
 }
 
-# Unless it was set, the dashboard's port yields to those that were.
+# Unless it was set, the dashboard's port gives way to ports that were.
 dashboard_claim() {
   local count first=8081 port owner=
   count=$(replicas_of dashboard)
@@ -108,7 +107,7 @@ dashboard_claim() {
   ports_claim dashboard "$first" "$count"
 }
 
-# Gives NAME, which was not set, the port that it had, if that still is free, else a new one.
+# Gives NAME, for which no port was set, its previous port if that is still free, else a new one.
 port_keep() {
   local name=$1
   if [[ -z ${PORTS[$name]-} ]] || ! ports_are_free "${PORTS[$name]}" 1; then
@@ -117,7 +116,7 @@ port_keep() {
   CLAIMED[${PORTS[$name]}]=$name
 }
 
-# The ports that were asked for, by a setting or by their usual number.
+# The ports that were requested, by a setting or by default.
 ports_requested() {
   local gateways
   ports_look
@@ -135,7 +134,7 @@ ports_requested() {
   [[ -z $TAKEN ]] || die "${TAKEN%$'\n'}"
 }
 
-# Settles the ports. Requested ones come first, so that no other program of the stack takes them.
+# Assigns all ports. Requested ones come first, so that no other program of the stack takes them.
 ports_settle() {
   local service cell i n
   ports_open

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2154
-# A backup that tools/backup has made, into a RUN_DIR without a database: only PostgreSQL runs meanwhile.
+# Restores a backup by tools/backup into a RUN_DIR without a database; only PostgreSQL runs meanwhile.
 
 restore_prepare() {
   local cell
@@ -9,7 +9,7 @@ restore_prepare() {
   done
 }
 
-# The part of the backup FROM that is of CELL.
+# The part of the backup FROM that belongs to CELL.
 restore_part() {
   local from=$1 cell=$2
   if [[ $cell == main ]]; then
@@ -19,7 +19,7 @@ restore_part() {
   fi
 }
 
-# CELLS is what the backup has: with fewer, organizations would be without their data.
+# CELLS is that of the backup: with fewer, organizations would lack their data.
 restore_cells() {
   local from=$1 homes n
   shopt -s nullglob
@@ -40,7 +40,7 @@ restore_is_backup() {
   done
 }
 
-# What there is, unless a restore has left it half done.
+# Refuses existing data, unless an incomplete restore has left it.
 restore_check_empty() {
   local home
   for home in "$RUN_DIR"/{,*-}postgres; do
@@ -49,7 +49,7 @@ restore_check_empty() {
   done
 }
 
-# Others that are there may be all that opens a database which was moved away.
+# Existing other secrets may be all that decrypts a database which was moved away.
 restore_secrets() {
   local from=$1
   if [[ -d $RUN_DIR/secrets && ! -e $RUN_DIR/restoring ]]; then
@@ -63,7 +63,8 @@ restore_secrets() {
   [[ -e $RUN_DIR/settings.env || ! -e $from/settings.env ]] || cp -a "$from/settings.env" "$RUN_DIR"
 }
 
-# FOLDER CELL. Passwords by the environment, which only its owner can read. `admin` and its password are there.
+# FOLDER CELL. Passwords go through the environment, which only its owner can read. The role `admin` and its password
+# already exist.
 restore_database() (
   export PGHOST=127.0.0.1 PGUSER=admin PGDATABASE=postgres PGPORT PGPASSWORD
   PGPORT=$(port_of "$(in_cell "$2" postgres)") PGPASSWORD=$(database_password "$2" admin)
@@ -86,13 +87,13 @@ restore_all() {
   done
 }
 
-# What a restore leaves that failed or was interrupted: the next one begins again.
+# After a restore that failed or was interrupted, the next one starts over.
 restore_check() {
   [[ ! -e $RUN_DIR/restoring ]] ||
     die "$RUN_DIR is half restored: tools/restore DIR begins again, or remove the folder"
 }
 
-# Serves nobody meanwhile: the ports of gateway and dashboard may be another stack's.
+# No ports are opened meanwhile: those of gateway and dashboard may belong to another stack.
 restore() {
   # shellcheck disable=SC2034 # replicas_of() reads them
   local from=${1-} REPLICAS_GATEWAY=0 REPLICAS_DASHBOARD=0

@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # Random secrets, made once and kept in $RUN_DIR/secrets (mode 700).
 
-# Prints the secret NAME, of BYTES (24) random bytes, as hex digits: it needs no quoting in URLs and
-# settings.
+# Prints the secret NAME, of BYTES (24) random bytes, as hex digits, which need no quoting in URLs
+# and settings.
 secret() {
   local file=$RUN_DIR/secrets/$1 bytes=${2:-24} value
   if [[ ! -s $file ]]; then

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# The servers that the services stand on, on loopback only: a PostgreSQL for each cell, and nats-server.
+# The servers that the services need, on loopback only: a PostgreSQL for each cell, and nats-server.
 #
-# PostgreSQL refuses to be root, and the user it then is may not be able to walk to RUN_DIR (below
-# /root, say). So root opens the folder as descriptor 9 and PostgreSQL finds its data through
-# /proc/self/fd/9, which asks nothing of the folders above, and needs no capability.
+# PostgreSQL refuses to run as root, and the other user may have no access to the path of RUN_DIR (below /root, for
+# example). So root opens the folder as descriptor 9 and PostgreSQL finds its data through /proc/self/fd/9, which
+# needs no access to the parent folders and no capability.
 PGBIN=/usr/lib/postgresql/15/bin
 PGDATA_VIA_FD=/proc/self/fd/9/data
 DATABASE=conversations
@@ -30,8 +30,8 @@ nats_url() {
   echo "nats://$1:$(secret "bus-$1")@127.0.0.1:$(port_of nats)"
 }
 
-# The postmaster of the folder HOME, if it lives: its working folder tells it from a stranger that got the
-# same pid after a power loss.
+# The postmaster of the folder HOME, if it lives: its working folder distinguishes it from another process that got
+# the same pid after a power loss.
 postgres_pid() {
   local pid data=$1/data
   [[ -e $data/postmaster.pid ]] || return 1
@@ -44,7 +44,7 @@ postgres_answers() {
   "$PGBIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of "$1")"
 }
 
-# Only without a supervisor: then they are on their way out, having got SIGQUIT.
+# Without a supervisor the servers have got SIGQUIT and are stopping.
 postgres_wait_gone() {
   local home pid until=$((SECONDS + 15))
   for home in "$RUN_DIR"/{,*-}postgres; do
@@ -52,13 +52,13 @@ postgres_wait_gone() {
       [[ $SECONDS -lt $until ]] || kill -KILL "$pid" 2>/dev/null || true
       sleep 0.05
     done
-    # Left behind by a crash; PostgreSQL itself would mistake a stranger for its owner.
+    # Left behind by a crash; PostgreSQL itself would mistake another process for its owner.
     rm -f "$home/data/postmaster.pid"
   done
 }
 
-# initdb computes for a second. With STACK_TEMPLATE it does so once for all stacks: the first one leaves
-# there what it made, and the others take that and set a password of their own.
+# initdb takes a second of CPU time. With STACK_TEMPLATE it runs once for all stacks: the first one saves its result
+# there, and the others copy it and set their own password.
 postgres_init() {
   local cell=$1 fresh=$2/data.new template=${STACK_TEMPLATE-} lock
   if [[ -n $template ]]; then
@@ -76,12 +76,12 @@ postgres_init() {
   [[ -z $template ]] || { cp -a "$fresh" "$template/data.new" && mv "$template"/data{.new,}; }
 }
 
-# Runs the statements of standard input, a line each, on the database in the making.
+# Runs the statements of standard input, one per line, on the database being created.
 postgres_single() {
   "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
 }
 
-# Made aside and renamed when it is whole: an interrupted start begins again.
+# Created under another name and renamed when complete: after an interruption the next start begins again.
 postgres_create() {
   local cell=$1 home=$2 log=$RUN_DIR/log/initdb.log
   echo "creating the database in $home"
@@ -98,15 +98,15 @@ postgres_create() {
   mv "$home/data.new" "$home/data"
 }
 
-# PostgreSQL's own cache: an eighth of the memory, 2 GB at the most. A page of a search reads 50 rows
-# from all over the table; from the kernel's cache they cost twice as much.
+# PostgreSQL's own cache: an eighth of the memory, at most 2 GB. A page of a search reads 50 rows from all over the
+# table; from the kernel's cache they cost twice as much.
 shared_buffers_mb() {
   awk '/^MemTotal:/ { mb = int($2 / 1024 / 8); print (mb < 128 ? 128 : mb > 2048 ? 2048 : mb) }' \
     /proc/meminfo
 }
 
-# CELL. Durability is PostgreSQL's default: fsync and synchronous_commit are on. Organizations move between
-# cells by logical replication.
+# CELL. Durability is PostgreSQL's default: fsync and synchronous_commit are on. Moves of organizations between cells
+# need logical replication.
 postgres_prepare() {
   local cell=$1 name home
   name=$(in_cell "$cell" postgres)
@@ -128,9 +128,9 @@ log_timezone = 'UTC'
 timezone = 'UTC'
 $(tls_postgres_config "$home/data")
 END
-  # There is no other way in, nor one without TLS where TLS is on. `all` leaves out base backups.
+  # There is no other access, and with TLS on none without it. `all` does not include base backups.
   echo "host$(! wants_tls || echo ssl) all,replication all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
-  # The supervisor's parent-death signal is lost in the change of user, so it is set again here.
+  # The change of user clears the parent-death signal set by the supervisor, so it is set again here.
   start_script "$name" "cd /
 exec 9<$(quote "$home")
 exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_FD"
@@ -156,7 +156,7 @@ nats_users() {
 
 nats_prepare() {
   mkdir -p "$RUN_DIR/nats"
-  # A page of 100 conversations with as many and as long attributes as may be is 7 MB.
+  # A page of 100 conversations with as many and as long attributes as possible is 7 MB.
   (
     umask 077
     cat >"$RUN_DIR/nats/nats.conf" <<END
@@ -168,8 +168,8 @@ $(tls_nats_config)
 END
     nats_users_prepare
   )
-  # The Go runtime collects garbage whenever its small heap has doubled: a third of the server's CPU
-  # where replies are pages of 32 KB. Let it grow by 8 times, and collect by need above 512 MB.
+  # The Go runtime collects garbage whenever its small heap has doubled: a third of the server's CPU time if replies
+  # are pages of 32 KB. Let it grow by 8 times, and collect as needed above 512 MB.
   start_script nats "export GOGC=800 GOMEMLIMIT=512MiB
 exec nats-server -c $(quote "$RUN_DIR/nats/nats.conf")"
   plan service nats TERM KILL 5

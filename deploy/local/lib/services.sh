@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# The plan: which programs run, how often and with which settings. A program that BIN_DIR does not
-# have is left out. The gateways come last, so they are the first to stop.
+# The plan: which programs run, how many of each, and with which settings. A program missing from BIN_DIR is left out.
+# The gateways come last, so they are the first to stop.
 WITH_DATABASE=(access conversation search audit webhook)
 SERVICES=("${WITH_DATABASE[@]}" dashboard gateway)
 
@@ -13,7 +13,7 @@ plan() {
   echo "$*" >>"$RUN_DIR/plan"
 }
 
-# Secrets reach a process by its environment, which only its owner can read, never by its arguments.
+# Secrets are passed in a process's environment, which only its owner can read, never in its arguments.
 start_script() {
   (umask 077 && printf '%s\n' "$2" >"$RUN_DIR/start/$1")
 }
@@ -25,7 +25,7 @@ exports() {
   done
 }
 
-# Of a program that is there.
+# The number of replicas of a program, 0 if it is missing.
 replicas_of() {
   local variable=REPLICAS_${1^^}
   if [[ -x $BIN_DIR/$1 ]]; then
@@ -35,8 +35,8 @@ replicas_of() {
   fi
 }
 
-# The supervisor has room for 128 lines: beside these, nats-server has one, and each cell's PostgreSQL and
-# migrate.
+# The supervisor has room for 128 lines: besides the replicas, one for nats-server, and those of each cell's
+# PostgreSQL and migrate.
 REPLICAS_MAX=127
 
 replicas_check() {
@@ -89,7 +89,7 @@ exec $(quote "$BIN_DIR/$service")"
   plan service "$name" TERM KILL 10
 }
 
-# CELL. A cell's database has all schemas; that of access is used in main alone.
+# CELL. A cell's database has all schemas; that of access is used only in main.
 migrate_prepare() {
   local cell=$1 service name settings
   name=$(in_cell "$cell" migrate)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash disable=SC2154
-# Settings: those that $RUN_DIR/settings.env keeps, and with which the stack was started.
-# $RUN_DIR/settings has a line "NAME DIGEST" for each that there is, and for each file of secrets/ as
-# "secrets/FILE DIGEST"; "-" for one that was not given. A digest, as some are secret.
+# Settings: those in $RUN_DIR/settings.env, and those with which the stack was started. $RUN_DIR/settings has a line
+# "NAME DIGEST" for each setting, and "secrets/FILE DIGEST" for each file of secrets/; "-" if it was not given.
+# Digests, since some are secret.
 
-# What the stack itself gives its programs.
+# Settings that the stack itself gives its programs.
 SETTINGS_OURS='BIN_DIR|NATS_(URL|CA_FILE|CERT_FILE|KEY_FILE|TLS_HOST)|DATABASE_URL|CELL|ADMIN_\w+|SERVICE_INSTANCE'
 
 # The settings of the stack and of its programs.
@@ -16,8 +16,7 @@ settings_names() {
   done | sed -nE 's/^\| .([A-Z0-9_]+). .*/\1\n\1_FILE/p'
 }
 
-# Takes over what $RUN_DIR/settings.env has, lines NAME=VALUE without quotation marks; what the
-# environment has goes before it.
+# Reads $RUN_DIR/settings.env, lines NAME=VALUE without quotation marks; the environment takes precedence.
 settings_read() {
   local file=$RUN_DIR/settings.env line name n=0 known
   [[ -e $file ]] || return 0
@@ -32,8 +31,8 @@ settings_read() {
   done <"$file"
 }
 
-# Reads names. A setting given with its default counts as not given. A value reaches sha256sum by a
-# descriptor, all of them one process.
+# Reads names from standard input. A setting equal to its default counts as not given. Values reach a single sha256sum
+# process through descriptors.
 settings_digest() {
   local name value fd i digest given=() fds=() digests=()
   while read -r name; do
@@ -58,7 +57,7 @@ settings_digest() {
   done
 }
 
-# When all secrets are made. That of the demo organization comes later, and configures nothing.
+# Called once all secrets exist. The demo organization's is created later, and configures nothing.
 settings_save() {
   local file
   (
@@ -72,7 +71,7 @@ settings_save() {
   )
 }
 
-# A stack that runs cannot take other settings: better refused than not noticed.
+# A running stack cannot take other settings: refusing them is better than ignoring them.
 settings_check() {
   local known=$RUN_DIR/settings others
   [[ -e $known ]] || return 0

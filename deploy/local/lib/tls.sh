@@ -1,13 +1,13 @@
 # shellcheck shell=bash disable=SC2154
-# STACK_TLS=1: PostgreSQL and nats-server speak TLS and nothing else, with certificates by an authority
-# of RUN_DIR's own, made once. The bus asks for a certificate of its clients too.
+# STACK_TLS=1: PostgreSQL and nats-server accept only TLS, with certificates from an authority in RUN_DIR, made once.
+# The bus requires client certificates too.
 TLS=$RUN_DIR/tls
 
 wants_tls() {
   [[ ${STACK_TLS-} == 1 ]]
 }
 
-# NAME USE...: a key and a certificate for it, signed by the authority, in the present folder.
+# NAME USE...: a key and a certificate for it, signed by the authority, in the current folder.
 certificate() {
   openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "/CN=$1" \
     -keyout "$1.key" |
@@ -15,7 +15,7 @@ certificate() {
       -set_serial "0x$(openssl rand -hex 8)" -extfile <(printf '%s\n' "${@:2}") -out "$1.pem"
 }
 
-# Made aside and renamed when it is whole.
+# Created under another name and renamed when complete.
 tls_prepare() {
   wants_tls && [[ ! -d $TLS ]] || return 0
   command -v openssl >/dev/null || die "STACK_TLS=1 needs openssl"
@@ -38,7 +38,7 @@ tls_database_query() {
     "$(jq -rn --arg path "$TLS/authority.pem" '$path | @uri')"
 }
 
-# What programs on the bus need beside its URL: NAME=VALUE a line.
+# What programs on the bus need besides its URL: lines NAME=VALUE.
 tls_bus_settings() {
   ! wants_tls || printf '%s\n' "NATS_CA_FILE=$TLS/authority.pem" \
     "NATS_CERT_FILE=$TLS/client.pem" "NATS_KEY_FILE=$TLS/client.key"
@@ -55,7 +55,7 @@ tls {
 END
 }
 
-# PostgreSQL wants to own its key.
+# PostgreSQL requires that it owns its key.
 tls_postgres_config() {
   local data=$1
   wants_tls || return 0
