@@ -346,6 +346,11 @@ bool faulty_stack_was_calm(int64_t from_us)
     return n_under_way == 0 && last_ended_us + FAULTY_STACK_AFTERMATH_MS * 1000LL < from_us;
 }
 
+int64_t faulty_stack_ended_us(void)
+{
+    return last_ended_us;
+}
+
 static void begin(struct under_way *it, const struct fault *fault)
 {
     const int64_t now_us = clock_mono_us();

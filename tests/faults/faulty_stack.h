@@ -24,6 +24,8 @@ void faulty_stack_run(const struct fault_step *step, int64_t until_us);
    them had ended FAULTY_STACK_AFTERMATH_MS before. From any thread. */
 enum { FAULTY_STACK_AFTERMATH_MS = 4000 };
 bool faulty_stack_was_calm(int64_t from_us);
+/* When the last of them ended; 0: there was none yet. From any thread. */
+int64_t faulty_stack_ended_us(void);
 /* Waits until every process is ready. */
 void faulty_stack_await_ready(void);
 /* Expects that, since faulty_stack_open(), processes have only ended with status 0 or because a

@@ -17,6 +17,7 @@
 #include "tests/support/known.h"
 
 enum {
+    ON_TIME_US = 100 * 1000,
     RESPONSE_MS = 12000, /* no response takes longer, unless its gateway is stopped */
     KNOWN_MAX = 400000,  /* only the latest are kept */
     KEYS = 4,            /* different attributes that are updated */
@@ -106,6 +107,7 @@ static void note(struct turn *turn, const char *operation, const struct ask *ask
         atomic_fetch_add(&load.n_failed, 1);
     }
     ask_note(operation, turn->org, asked, response, args);
+    answer->is_on_time = false;
 }
 
 /* -- creates --------------------------------------------------------------------------------- */
@@ -416,12 +418,13 @@ static const struct {
 
 static void take_turn(struct worker *worker, long long n, int64_t due_us)
 {
-    struct turn turn = {.worker = worker,
-                        .n = n,
-                        .random = load.seed ^ ((uint64_t)n << 20),
-                        .expects = OK,
-                        .is_good = true,
-                        .answer = {.due_us = due_us}};
+    struct turn turn = {
+        .worker = worker,
+        .n = n,
+        .random = load.seed ^ ((uint64_t)n << 20),
+        .expects = OK,
+        .is_good = true,
+        .answer = {.due_us = due_us, .is_on_time = clock_mono_us() - due_us < ON_TIME_US}};
     unsigned chosen = draw(&turn, 100), i = 0;
 
     turn.org = (int)draw(&turn, WORKLOAD_ORGS);

@@ -26,11 +26,12 @@ struct workload_counts {
     int64_t latest_us;        /* the longest delay of a request after it was due */
 };
 
-/* The operation of a request, when it was due, and whether its response is one that it gets without
-   faults, which may be a refusal. */
+/* The operation of a request, when it was due, whether it was sent then, and whether its response is
+   one that it gets without faults, which may be a refusal. */
 struct workload_answer {
     const char *operation;
     int64_t due_us;
+    bool is_on_time; /* only of the first request of a turn */
     bool is_expected;
 };
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/crypto/crypto.h"
 #include "tests/support/api_client.h"
 #include "tests/support/never_free.h"
 #include "tests/support/port.h"
@@ -31,6 +32,13 @@ struct receiver {
     size_t n, capacity, connections, now, max;
     bool keeps_nothing;
 };
+
+/* Connections are served until the process ends: OpenSSL must not free at exit what their threads use, and has to be
+   told so before its first use. */
+static __attribute__((constructor)) void keep_crypto(void)
+{
+    crypto_open();
+}
 
 /* One connection. */
 struct visit {

@@ -17,7 +17,12 @@
 #include "common/base/clock.h"
 #include "tests/support/port.h"
 
-enum { LISTENER = 128 /* after the ends of 64 connections */, PART = 64 * 1024 };
+enum {
+    LISTENER,
+    FIRST = 2, /* the first end of a connection: even */
+    ENDS = FIRST + 128,
+    PART = 64 * 1024
+};
 
 static struct sockaddr_in loopback(uint16_t port)
 {
@@ -49,8 +54,9 @@ struct unsent {
     int64_t due_us; /* not sent before */
 };
 
-static struct pollfd at[LISTENER + 1]; /* the ends `i` and `i ^ 1` are one connection */
-static struct unsent unsent[LISTENER];
+static struct pollfd at[ENDS]; /* the ends `i` and `i ^ 1` are one connection */
+static struct unsent unsent[ENDS];
+static int used = FIRST; /* no end from here on has ever been used */
 static const struct tcp_proxy_weather *weather;
 
 /* Data from the end `i`: the even ones belong to the connecting side. */
@@ -76,12 +82,14 @@ static bool send_at_once(int fd)
 static void take_in(uint16_t to)
 {
     const struct sockaddr_in address = loopback(to);
-    int i = 0;
+    int i = FIRST;
 
-    while (i < LISTENER && at[i].fd >= 0)
+    while (i < used && at[i].fd >= 0)
         i += 2;
-    if (i == LISTENER)
+    if (i == ENDS)
         _exit(1);
+    if (i == used)
+        used += 2;
     unsent[i].n = unsent[i + 1].n = 0;
     at[i].fd = accept4(at[LISTENER].fd, NULL, NULL, SOCK_CLOEXEC);
     at[i + 1].fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -128,7 +136,7 @@ static int choose_events(void)
     const int64_t now_us = clock_mono_us();
     int wait_ms = -1;
 
-    for (int i = 0; i < LISTENER; i++) {
+    for (int i = FIRST; i < used; i++) {
         const struct unsent *left = &unsent[i];
         const int64_t early_us = left->n > 0 && at[i].fd >= 0 ? left->due_us - now_us : 0;
         const bool may_send = left->n > 0 && early_us <= 0 && !is_held(i ^ 1);
@@ -148,11 +156,11 @@ static void await(void)
     sigset_t none;
 
     sigemptyset(&none);
-    if (ppoll(at, LISTENER + 1, wait_ms < 0 ? NULL : &wait, &none) >= 0)
+    if (ppoll(at, (nfds_t)used, wait_ms < 0 ? NULL : &wait, &none) >= 0)
         return;
     if (errno != EINTR)
         _exit(1);
-    for (int i = 0; i <= LISTENER; i++)
+    for (int i = 0; i < used; i++)
         at[i].revents = 0;
 }
 
@@ -177,11 +185,11 @@ static _Noreturn void run(int listener, const struct tcp_proxy *proxy)
     signal(SIGUSR1, on_weather);
     listener = keep_only(listener);
     weather = proxy->weather;
-    for (int i = 0; i <= LISTENER; i++)
+    for (int i = 0; i < ENDS; i++)
         at[i] = (struct pollfd){.fd = i == LISTENER ? listener : -1, .events = POLLIN};
     for (;;) {
         await();
-        for (int i = 0; i < LISTENER; i++)
+        for (int i = FIRST; i < used; i++)
             if (at[i].fd >= 0 && !(send_on(i) && (at[i].revents == 0 || read_for_other(i))))
                 hang_up(i);
         if (at[LISTENER].revents != 0)
