@@ -359,14 +359,14 @@ lint:
 	$(if $(ONLY),$(if $(strip $(LINTED)),,$(nothing)))
 	$(Q)tools/install-packages build test lint
 	$(Q)rm -rf build/findings
-	$(Q)$(MAKE) -k lint-all || { echo 'lint: what was found, once more:'; cat build/findings/* 2>/dev/null; exit 1; }
+	$(Q)$(MAKE) -k lint-all || { echo 'lint: all findings again:'; cat build/findings/* 2>/dev/null; exit 1; }
 	@echo "lint: no findings in $(words $(sort $(LINTED))) C files, $$(($$(date +%s) - MAKE_STARTED)) s"
 
 lint-all: lint-format lint-tidy lint-headers lint-shell lint-yaml lint-python lint-tree
 
 lint-format:
 	$(Q)$(if $(LINTED),tools/checked format sh -c \
-	    'clang-format --dry-run -Werror "$$@" || { echo "make format lays these out"; exit 1; }' - $(sort $(LINTED)))
+	    'clang-format --dry-run -Werror "$$@" || { echo "run make format to fix these"; exit 1; }' - $(sort $(LINTED)))
 
 format:
 	$(Q)clang-format -i $(ALL_C) $(ALL_H)
@@ -437,23 +437,24 @@ settings: build
 help:
 	@echo 'make run          build, start everything in the foreground; Ctrl-C stops it'
 	@echo 'make up, down     the same in the background'
-	@echo 'make test         every behaviour once, on private stacks (PROFILE=asan, tsan or valgrind);'
+	@echo 'make test         all tests of behaviour, on private stacks (PROFILE=asan, tsan or valgrind);'
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
-	@echo 'make test-long    load, endurance and scale: what measures, with the machine to itself'
-	@echo 'make test-mutants whether the test of faults finds bugs that are put in'
-	@echo 'make endurance    what grows or becomes slower, in ENDURANCE_SECONDS of load and faults'
-	@echo '                  TEST_LONG=1 is the long form of these three'
-	@echo 'make build        binaries into build/bin; make clean removes build'
-	@echo 'make lint         formatting and static analysis of what has changed against main; LINT=all, of'
-	@echo '                  everything; ONLY=PATTERN, of what matches; make format mends the former'
-	@echo 'make check-drift  what a command, setting, error code, column or page lacks elsewhere'
-	@echo 'make bench        requests a second and CPU a request'
-	@echo 'make fuzz         every parser of untrusted input (FUZZ_SECONDS, FUZZ_RUNS); make fuzz-coverage'
-	@echo '                  what the corpora reach of them'
-	@echo 'make screenshots  docs/screenshots again'
-	@echo 'make settings     docs/settings.md again, the users of the bus, the rules for alerts'
+	@echo 'make test-long    load, endurance and scale tests, which need the machine to themselves'
+	@echo 'make test-mutants checks that the fault tests find injected bugs'
+	@echo 'make endurance    checks that nothing grows or slows down in ENDURANCE_SECONDS of load and faults'
+	@echo '                  TEST_LONG=1 runs the long form of these three'
+	@echo 'make build        builds the programs into build/bin; make clean removes build'
+	@echo 'make lint         formatting and static analysis of the files changed since main; LINT=all: of'
+	@echo '                  all files; ONLY=PATTERN: of files that match. make format formats the C files'
+	@echo 'make check-drift  finds commands, settings, error codes, columns and pages that are not registered'
+	@echo '                  or documented everywhere'
+	@echo 'make bench        requests per second and CPU per request'
+	@echo 'make fuzz         fuzzes every parser of untrusted input (FUZZ_SECONDS, FUZZ_RUNS);'
+	@echo '                  make fuzz-coverage shows the code that the corpora cover'
+	@echo 'make screenshots  takes docs/screenshots again'
+	@echo 'make settings     generates docs/settings.md, the users of the bus and the alert rules'
 	@echo 'V=1 shows commands. Settings are in docs/settings.md, such as GATEWAY_PORT and RUN_DIR;'
-	@echo 'docs/troubleshooting.md has what may go wrong.'
+	@echo 'docs/troubleshooting.md lists common problems.'
 
 .PHONY: clean
 clean:

@@ -157,7 +157,7 @@ static void publish_notice(struct actor *actor, const struct command *command)
     st = bus_publish(actor->bus, subject_in_cell(command->notice, actor->options.cell, subject),
                      NULL, &header, 1, STR(""));
     if (st != ST_OK)
-        LOG(LOG_WARNING, "notification not sent; the receiver polls anyway",
+        LOG(LOG_WARNING, "notice not sent; the receiver polls anyway",
             log_str("subject", command->notice));
     actor->noticed = command->notice;
     actor->noticed_for = *whose;

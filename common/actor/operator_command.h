@@ -17,7 +17,7 @@
  * Owns     Everything lives in the command's arena.
  * Threads  The actor's.
  * Fails    As hooks do (actor.h). ST_INTERNAL (logged): a statement returned an unexpected row, that
- *          is, a result that is not listed or a reply that is no object.
+ *          is, a result that is not listed or a reply that is not an object.
  */
 #ifndef COMMON_ACTOR_OPERATOR_COMMAND_H
 #define COMMON_ACTOR_OPERATOR_COMMAND_H

@@ -139,7 +139,7 @@ static void tell_slow(const struct uuid *organization)
     char text[UUID_TEXT + 1];
 
     uuid_format(organization, text);
-    LOG(LOG_INFO, "an organization sends expensive commands; they take the slow lane",
+    LOG(LOG_INFO, "an organization sends expensive commands; they use the slow lane",
         log_str("organization_id", text));
 }
 

@@ -72,12 +72,12 @@ static struct str escape_one(struct str s, char out[8], size_t *taken)
 static bool add_string(struct line *line, struct str s)
 {
     size_t taken, max = line->n + 1 + STRING_MAX;
-    char capacity[8];
+    char escape[8];
 
     if (!add(line, STR("\"")))
         return false;
     while (s.n > 0) {
-        struct str piece = escape_one(s, capacity, &taken);
+        struct str piece = escape_one(s, escape, &taken);
 
         if (line->n + piece.n > max)
             break;

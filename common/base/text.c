@@ -169,7 +169,7 @@ bool text_is_utf8(struct str s)
     return true;
 }
 
-bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out)
+bool text_decode_form(struct str raw, char *bytes, size_t max, struct str *out)
 {
     size_t n = 0;
 
@@ -187,8 +187,8 @@ bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *ou
         }
         if (n == max)
             return false;
-        capacity[n++] = c;
+        bytes[n++] = c;
     }
-    *out = (struct str){capacity, n};
+    *out = (struct str){bytes, n};
     return text_is_utf8(*out) && !text_has_nul(*out);
 }

@@ -24,9 +24,9 @@ struct str text_lower(struct arena *arena, struct str s);
 bool text_is_utf8(struct str s); /* RFC 3629: no surrogates, no overlong forms */
 
 /* Decodes a value of a query string or a form, percent-encoded and with `+` for a space, into
-   `capacity`. False: a percent sign without two digits, more than `max` bytes, or no valid text
+   `bytes`. False: a percent sign without two digits, more than `max` bytes, or no valid text
    (not UTF-8, or with U+0000). */
-bool text_decode_form(struct str raw, char *capacity, size_t max, struct str *out);
+bool text_decode_form(struct str raw, char *bytes, size_t max, struct str *out);
 
 /* -- code points ------------------------------------------------------------------------------- */
 

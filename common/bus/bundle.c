@@ -204,7 +204,8 @@ bool bundle_next(struct str *rest, struct bundle_item *out)
 
 /* A bundle made as bundle.h says is never refused: it has one body, of BUNDLE_COMPRESS_MAX at most,
    or BUNDLE_BYTES_MAX at most, which is no more even at LZ4's highest ratio. */
-_Static_assert(BUNDLE_COMPRESS_MAX / RATIO_MAX >= BUNDLE_BYTES_MAX, "as much as one body");
+_Static_assert(BUNDLE_COMPRESS_MAX / RATIO_MAX >= BUNDLE_BYTES_MAX,
+               "a full bundle expands to BUNDLE_COMPRESS_MAX at most");
 
 struct str bundle_expand(const struct bundle_item *item, size_t max)
 {

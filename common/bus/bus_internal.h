@@ -232,8 +232,8 @@ void bus_move_step(struct bus *bus);  /* dials if the link in use is lame; close
 void bus_move_adopt(struct bus *bus); /* makes the dialed link the one in use */
 void bus_move_read(struct bus *bus);  /* reads from the link that was left */
 void bus_move_push(struct bus *bus);  /* writes what that link's socket takes now */
-void bus_move_abort(
-    struct bus *bus); /* ends a move: none of its threads runs then, and these do nothing */
+/* Ends a move: none of its threads runs then, and these functions do nothing. */
+void bus_move_abort(struct bus *bus);
 
 /* mailbox.c */
 struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const char *group,

@@ -115,7 +115,7 @@ void bus_move_adopt(struct bus *bus)
     bus_inbox_leave(bus);
     bus_bundles_leave(bus);
     leave(bus, before, false);
-    LOG(LOG_INFO, "bus server is going to stop; moved to another");
+    LOG(LOG_INFO, "bus server is shutting down; moved to another");
 }
 
 /* -- ending the link left -------------------------------------------------------------------- */

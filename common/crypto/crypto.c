@@ -248,7 +248,7 @@ void token_hash(struct str token, uint8_t hash[SHA256_BYTES])
 
 enum { NONCE = 12, TAG = 16, SECRET_MAX = 64 * 1024 };
 
-_Static_assert(NONCE + TAG == CRYPTO_SEAL_OVERHEAD, "the layout in the header");
+_Static_assert(NONCE + TAG == CRYPTO_SEAL_OVERHEAD, "the overhead is the nonce and the tag");
 
 bool crypto_key_read(struct str text, struct crypto_key *out)
 {

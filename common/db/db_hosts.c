@@ -151,9 +151,9 @@ static const char *objection(const struct db_hosts *hosts, bool is_standby, bool
     case ATTRS_PRIMARY:
         return is_standby ? "it is a standby" : NULL;
     case ATTRS_PREFER_STANDBY:
-        return is_standby || hosts->settles_for_any ? NULL : "it is no standby";
+        return is_standby || hosts->settles_for_any ? NULL : "it is not a standby";
     case ATTRS_STANDBY:
-        return is_standby ? NULL : "it is no standby";
+        return is_standby ? NULL : "it is not a standby";
     case ATTRS_ANY:
     case ATTRS_COUNT:
         break;
@@ -177,7 +177,7 @@ const char *db_hosts_trouble(const struct db_hosts *hosts)
         return "the database is unreachable";
     return hosts->attrs == ATTRS_READ_WRITE || hosts->attrs == ATTRS_PRIMARY
                ? "no server of the database takes writes"
-               : "no server of the database has the role that is wanted";
+               : "no server of the database has the required role";
 }
 
 /* -- turns ----------------------------------------------------------------------------------- */

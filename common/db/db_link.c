@@ -322,7 +322,7 @@ static void check_described(struct db_link *link, const PGresult *result)
         fail_at_statement(link, statement->name, result);
     } else if (link->n_described % 2 == 1 && !db_columns_are(result, statement->columns, why)) {
         if (may_complain(link))
-            LOG(LOG_ERROR, "a statement returns other columns than its file names; retrying",
+            LOG(LOG_ERROR, "a statement's columns differ from those in its file; retrying",
                 log_str("statement", statement->name), log_str("reason", why));
         (void)end_attempt(link, false);
     }

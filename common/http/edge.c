@@ -135,7 +135,7 @@ static void note_bus(struct edge *edge)
                                               : "bus is down; requests are refused");
         return;
     }
-    LOG(LOG_INFO, "bus answers");
+    LOG(LOG_INFO, "bus responds again");
     if (edge->clock_check.n == 0)
         check_clock(edge);
 }

@@ -222,5 +222,5 @@ void response_log(const struct edge_request *http, int status, const struct log_
     log_write(status >= 500          ? LOG_WARNING
               : options->logs_access ? LOG_INFO
                                      : LOG_DEBUG,
-              "answer", fields, 5 + n);
+              "response", fields, 5 + n);
 }

@@ -24,7 +24,7 @@ static const struct setting settings[] = {
      .type = SETTING_BOOL,
      AT(access_log),
      .fallback = "false",
-     .meaning = "A line in the log for each answer, at level info, not for failures alone"},
+     .meaning = "Log every response at level info, not only failures"},
     {.name = "TRUSTED_PROXIES",
      .type = SETTING_STRING,
      AT(trusted_proxies),
@@ -44,18 +44,18 @@ static const struct setting settings[] = {
      .fallback = "10000",
      .min = 1,
      .max = 1000000,
-     .meaning = "Open connections per event loop. One address (of IPv6 a /64) that is in no "
-                "TRUSTED_PROXIES has a sixteenth of them, and the network around it (a /24, of "
-                "IPv6 a /48) a quarter; when all are open, an idle one is closed"},
+     .meaning = "Open connections per event loop. An address (IPv6: a /64) that is not in "
+                "TRUSTED_PROXIES may have a sixteenth of them, and its network (a /24, IPv6: a "
+                "/48) a quarter; when all are open, an idle one is closed"},
     {.name = "SHUTDOWN_DELAY_MS",
      .type = SETTING_INT,
      AT(shutdown_delay_ms),
      .fallback = "0",
      .min = 0,
      .max = 60000,
-     .meaning = "Milliseconds after SIGTERM for which it keeps serving while /readyz says that it "
-                "is shutting down, so that load balancers stop sending; a second signal stops "
-                "it at once"},
+     .meaning = "Milliseconds for which it keeps serving after SIGTERM while /readyz reports that "
+                "it is shutting down, so that load balancers stop sending requests; a second "
+                "signal stops it at once"},
 };
 
 /* One program for each process. */

@@ -20,15 +20,14 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(database_url),
      .secret = true,
-     .meaning = "PostgreSQL URL with credentials, of one server or of several, of which the one "
-                "that takes writes is used"},
+     .meaning = "PostgreSQL URL with credentials; if it names several servers, the one that "
+                "accepts writes is used"},
     {.name = "CELL",
      .type = SETTING_STRING,
      AT(cell),
      .fallback = CELL_MAIN,
-     .meaning = "Cell whose organizations it serves, up to 16 lower-case letters and digits; of no "
-                "effect on "
-                "access"},
+     .meaning = "Cell whose organizations it serves, up to 16 lower-case letters and digits; "
+                "access ignores it"},
     {.name = "ACTORS",
      .type = SETTING_INT,
      AT(actors),

@@ -86,14 +86,14 @@ struct trace_settings {
     }
 #define TRACE_SETTINGS(of, member)                                                                 \
     TRACE_SETTING(of, member.endpoint, "OTEL_EXPORTER_OTLP_ENDPOINT", "", false,                   \
-                  "Where spans are sent by OTLP/HTTP, such as http://collector:4318; empty = "     \
-                  "not at all"),                                                                   \
+                  "Where spans are sent by OTLP/HTTP, such as http://collector:4318; empty = no "  \
+                  "spans are sent"),                                                               \
         TRACE_SETTING(of, member.headers, "OTEL_EXPORTER_OTLP_HEADERS", "", true,                  \
                       "Headers sent with them: name=value, separated by commas, values encoded "   \
                       "as in URLs"),                                                               \
         TRACE_SETTING(of, member.ca_file, "OTEL_EXPORTER_OTLP_CERTIFICATE", "", false,             \
-                      "CA certificates for the connection to the collector, in PEM; empty = the "  \
-                      "machine's"),                                                                \
+                      "CA certificates for the connection to the collector, in PEM; empty = "      \
+                      "those of the system"),                                                      \
         TRACE_SETTING(of, member.ratio, "OTEL_TRACES_SAMPLER_ARG", "1", false,                     \
                       "Share, from 0 to 1, of the requests without a traceparent that begin a "    \
                       "trace")

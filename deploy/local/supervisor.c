@@ -132,7 +132,7 @@ static bool read_plan(struct supervisor *self)
         if (self->n == PROCESSES_MAX)
             say("plan: more than %d lines", PROCESSES_MAX);
         else if (!is_good)
-            say("plan: line %zu is not understood", self->n + 1);
+            say("plan: line %zu is invalid", self->n + 1);
         self->n += is_good;
     }
     fclose(file);

@@ -96,7 +96,8 @@ static const struct operator_result results[] = {
     {STR("insufficient_role"), OUTCOME_INSUFFICIENT_ROLE, NULL, "Your role does not allow this"},
     {STR("key_ended"), OUTCOME_CONFLICT, NULL, "The key was revoked or has expired"},
     {STR("conflict"), OUTCOME_CONFLICT, NULL,
-     "The move of the organization is at another step, or there is none, or it is there already"},
+     "The organization is not being moved, its move is at another step, or it is already in that "
+     "cell"},
     {STR("email_taken"), OUTCOME_CONFLICT, "email", "belongs to another user of the organization"},
 };
 

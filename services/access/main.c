@@ -17,8 +17,8 @@ static const struct setting settings[] = {
      .fallback = "1667",
      .min = 1,
      .max = ACCESS_RATE_LIMIT_MAX,
-     .meaning = "Requests per window of 10 seconds and key where the organization has no "
-                "own limit; all keys of an organization together have 2.5 times as many"},
+     .meaning = "Requests per key and window of 10 seconds, if the organization has no limit of "
+                "its own; all keys of an organization together may make 2.5 times as many"},
     {.name = "PASSWORD_COST",
      .type = SETTING_INT,
      .offset = offsetof(struct access, password_cost),
@@ -26,16 +26,15 @@ static const struct setting settings[] = {
      .min = 10,
      .max = 16,
      .meaning =
-         "Hashing a password takes 2 to this number rounds of scrypt, with r=8 and p=3: one more "
-         "takes twice as long, and twice as much memory as 32 MiB, twice a process; less than 15 "
-         "is for tests. A hash of a lower cost is replaced when its user signs in"},
+         "Cost of hashing a password: scrypt with N = 2 to this power, r=8 and p=3. 15 takes 32 "
+         "MiB for each of two hashes at a time in a process; one more doubles time and memory; "
+         "less than 15 is for tests. A hash of a lower cost is replaced when its user signs in"},
     {.name = "CELL_NAMES",
      .type = SETTING_STRING,
      .offset = offsetof(struct access, cells),
      .fallback = CELL_MAIN,
-     .meaning = "Names of the cells, separated by commas; a new organization is in the first "
-                "unless another one "
-                "is named"},
+     .meaning = "Names of the cells, separated by commas; a new organization is placed in the "
+                "first one by default"},
 };
 
 /* These are not operations of the API, so the audit log has no entries for them; the log of changes

@@ -227,7 +227,7 @@ static void note_inviter(struct command *command, const struct invitation *body,
 {
     command_note(command, "invited_by", db_value(rows, 0, FIND_INVITATION_INVITED_BY));
     if (is_same_address(db_value(rows, 0, FIND_INVITATION_INVITED_FROM), body->address))
-        command_note(command, "warning", STR("accepted at the address of who invited"));
+        command_note(command, "warning", STR("accepted from the inviter's address"));
 }
 
 static enum status accept(struct command *command, struct db *db, const struct invitation *body)

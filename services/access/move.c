@@ -50,7 +50,7 @@ static enum status move_set_parse(struct command *command, void *service)
         return command_refuse(command, OUTCOME_PARAMETER_NOT_FOUND, "to", "is required");
     if (body->to.p != NULL && (!begins || !cell_is_listed(str_of(self->cells), body->to)))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "to",
-                              "must be one of the cells that there are, and goes with copying");
+                              "must be an existing cell, and goes with copying");
     params_add(&query->params, body->step);
     params_add(&query->params, body->to);
     return ST_OK;

@@ -49,7 +49,7 @@ static enum status org_create_parse(struct command *command, void *service)
 
     if (body->cell.p != NULL && !cell_is_listed(cells, body->cell))
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "cell",
-                              "must be one of the cells that there are");
+                              "must be an existing cell");
     /* From here on the command belongs to the organization that it creates. */
     command->caller.organization_id = uuid_v7(clock_us());
     query = access_for_organization(command, SQL_CREATE_ORGANIZATION);

@@ -159,7 +159,7 @@ static enum status retry(struct outbox *self, const struct claimed *claimed, str
 
     metric_add(self->metrics.retries, 1);
     if (self->retry_ms == 0)
-        LOG(LOG_WARNING, "the audit service does not take changes; retrying",
+        LOG(LOG_WARNING, "the audit service does not accept changes; retrying",
             log_slice("outcome", outcome), log_int("changes", (int64_t)claimed->n));
     self->retry_ms = self->retry_ms == 0 ? RETRY_MIN_MS : self->retry_ms * 2;
     if (self->retry_ms > RETRY_MAX_MS)
@@ -180,8 +180,7 @@ static enum status set_aside(struct outbox *self, const struct claimed *claimed,
         return claimed_postpone(claimed, 0, STR_NONE, self->db, &self->arena);
     }
     metric_add(self->metrics.refused, 1);
-    LOG(LOG_ERROR,
-        "the audit service refuses a change; it is set aside and tried again in five minutes",
+    LOG(LOG_ERROR, "the audit service refused a change; set aside and retried in five minutes",
         log_slice("id", claimed->first), log_slice("outcome", outcome));
     return claimed_postpone(claimed, SET_ASIDE_MS, outcome, self->db, &self->arena);
 }
@@ -209,7 +208,7 @@ static bool deliver(struct outbox *self)
     }
     arena_clear(&self->arena);
     if (st != ST_OK)
-        LOG(LOG_WARNING, "could not look after the outbox; retrying in one second",
+        LOG(LOG_WARNING, "could not process the outbox; retrying in one second",
             log_str("status", status_name(st)));
     return st == ST_OK && claimed.n > 0 && self->retry_ms == 0;
 }
@@ -311,13 +310,14 @@ static struct outbox_metrics outbox_metrics_make(void)
 {
     return (struct outbox_metrics){
         .sent = metric_counter("conversations_access_outbox_sent_total", NULL,
-                               "Changes that the audit service has taken into the log of changes"),
+                               "Changes that the audit service has recorded in the log of changes"),
         .refused = metric_counter("conversations_access_outbox_refused_total", NULL,
-                                  "Times that the audit service has refused a change"),
+                                  "Refusals of a change by the audit service"),
         .retries = metric_counter("conversations_access_outbox_retries_total", NULL,
-                                  "Messages with changes that the audit service did not take"),
-        .waiting = metric_gauge("conversations_access_outbox_waiting", NULL,
-                                "Changes that wait to be in the log of changes, counted to 10,000"),
+                                  "Messages with changes that the audit service did not accept"),
+        .waiting =
+            metric_gauge("conversations_access_outbox_waiting", NULL,
+                         "Changes that are not in the log of changes yet, counted to 10,000"),
         .age = metric_gauge("conversations_access_outbox_age_seconds", NULL,
                             "Age of the oldest change that is not in the log of changes"),
         .set_aside = metric_gauge("conversations_access_outbox_set_aside", NULL,

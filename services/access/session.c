@@ -177,7 +177,8 @@ const struct command_handler access_session_end_all = {
 
 /* -- opening a session -------------------------------------------------------------------------- */
 
-_Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES), "a secret's length");
+_Static_assert(SESSION_SECRET_TEXT == BASE64URL_TEXT(SESSION_SECRET_BYTES),
+               "the length of a secret's text");
 
 struct str session_secret_make(struct arena *arena, struct str *hash)
 {

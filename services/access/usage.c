@@ -177,8 +177,10 @@ const struct command_handler access_report_usage = {
 #define MINUTE_S        60
 #define SECONDS_MAX     (INT32_MAX * INT64_C(2))
 
-_Static_assert(READ_USAGE_LATENCY_1 - READ_USAGE_ALLOWED == USAGE_OUTCOMES, "a column for each");
-_Static_assert(READ_USAGE_LATENCY_13 - READ_USAGE_LATENCY_1 + 1 == USAGE_BUCKETS, "likewise");
+_Static_assert(READ_USAGE_LATENCY_1 - READ_USAGE_ALLOWED == USAGE_OUTCOMES,
+               "one column for each outcome");
+_Static_assert(READ_USAGE_LATENCY_13 - READ_USAGE_LATENCY_1 + 1 == USAGE_BUCKETS,
+               "one column for each latency bucket");
 
 struct read_usage {
     struct field_int since, until, step;

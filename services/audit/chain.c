@@ -69,7 +69,8 @@ bool audit_keys_read(const char *secret, const char *previous, struct audit_keys
     }
     out->known[out->n++] = *signing_key_public(out->own);
     if (!read_previous(str_of(previous), out)) {
-        LOG(LOG_ERROR, "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, between commas");
+        LOG(LOG_ERROR,
+            "AUDIT_PUBLIC_KEYS must be up to 15 keys of 64 hex digits, separated by commas");
         return false;
     }
     hex_write(out->known[0].bytes, SIGNING_PUBLIC_BYTES, hex);
@@ -125,7 +126,8 @@ static void add_uuid(struct buf *text, const struct uuid *id)
     buf_char(text, '\n');
 }
 
-_Static_assert(sizeof(struct chain_item) == 16 + SHA256_BYTES, "items are hashed as they lie");
+_Static_assert(sizeof(struct chain_item) == 16 + SHA256_BYTES,
+               "an item is hashed as bytes, so it has no padding");
 
 void chain_hash_block(const struct chain_block *block, struct arena *arena,
                       uint8_t hash[SHA256_BYTES])

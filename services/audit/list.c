@@ -31,7 +31,7 @@ static struct str number(struct arena *arena, int64_t value)
 }
 
 _Static_assert(LIST_ENTRIES_ENTRY == 0 && LIST_ENTRIES_FORWARD_ENTRY == 0,
-               "entry_write() and place_of() read them there");
+               "entry_write() and place_of() expect the entry columns first");
 
 struct audit_list {
     struct audit_query query;

@@ -119,7 +119,8 @@ static enum status drop_month(const struct retention_job *job, struct db *db, st
 
 /* -- a step ----------------------------------------------------------------------------------- */
 
-_Static_assert((int)DROP_BLOCKS_DROPPED == (int)DROP_CHANGES_DROPPED, "either statement");
+_Static_assert((int)DROP_BLOCKS_DROPPED == (int)DROP_CHANGES_DROPPED,
+               "one index serves both statements");
 
 static enum status drop_rows(struct db *db, int statement, struct arena *arena, bool *has_more)
 {
@@ -245,7 +246,7 @@ static int64_t keep_partitions(struct db *db)
 
     if (made > 0)
         LOG(LOG_INFO, "created partitions of the audit log ahead", log_int("made", made));
-    return next(st, HOUR_S, "months made ahead");
+    return next(st, HOUR_S, "creating partitions ahead");
 }
 
 static int64_t count_unpartitioned(const struct audit *self, struct db *db)
@@ -259,7 +260,7 @@ static int64_t count_unpartitioned(const struct audit *self, struct db *db)
     if (unpartitioned > 0)
         LOG(LOG_ERROR, "audit entries are in the default partition",
             log_int("entries", unpartitioned));
-    return next(st, MINUTE_S, "default partition");
+    return next(st, MINUTE_S, "counting entries in the default partition");
 }
 
 void audit_upkeep(struct db *db, struct arena *arena, void *service)

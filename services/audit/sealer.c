@@ -69,9 +69,8 @@ static void complain_of_stop(const struct seal_step *sealing)
 
     uuid_format(&sealing->foreign.unknown_organization_id, id);
     if (sealing->is_adrift)
-        LOG(LOG_ERROR,
-            "the audit log is from another database server: its transactions are ahead of "
-            "this one's, and nothing is sealed before migrate has run");
+        LOG(LOG_ERROR, "the audit log is from another database server: its transactions are ahead "
+                       "of this one's; nothing is sealed until migrate has run");
     if (sealing->lacks_key)
         LOG(LOG_ERROR,
             "a block is signed with an unknown key: this replica seals nothing; see "

@@ -163,7 +163,8 @@ static void report_gap(struct verify_chain *chain, int64_t number, struct verify
     if (number > chain->number)
         verify_find(report, VERIFY_REMOVED, NULL, chain->number + 1, "the block is missing");
     else
-        verify_find(report, VERIFY_REWRITTEN, NULL, number, "there are two blocks of this number");
+        verify_find(report, VERIFY_REWRITTEN, NULL, number,
+                    "there are two blocks with this number");
     chain->is_broken = true;
 }
 
@@ -307,10 +308,9 @@ static void report_wait(const struct verify_covered *covered, int64_t waited_us,
     if (waited_us <= VERIFY_WAIT_US)
         return;
     verify_find(report, VERIFY_NOT_SEALED, &covered->entry.place.request_id, 0,
-                covered->is_moving
-                    ? "the entry is not sealed until the organization's move between "
-                      "cells goes on, and cannot be checked"
-                    : "the entry is not sealed yet and cannot be checked");
+                covered->is_moving ? "the entry is not sealed until the organization's move "
+                                     "between cells resumes, and cannot be checked"
+                                   : "the entry is not sealed yet and cannot be checked");
     if (waited_us / 1000000 > finding->age_s)
         finding->age_s = waited_us / 1000000;
 }
@@ -407,7 +407,7 @@ static bool read_marks(struct str places, struct str times, struct arena *arena,
     return places.n == 0 && times.n == 0;
 }
 
-_Static_assert(LIST_BLOCKS_VERIFY == 0 && READ_PLACE_VERIFY == 0, "read there");
+_Static_assert(LIST_BLOCKS_VERIFY == 0 && READ_PLACE_VERIFY == 0, "the VERIFY_ columns come first");
 
 bool verify_read_block(const struct db_rows *rows, size_t row, struct arena *arena,
                        struct verify_block *out)

@@ -308,9 +308,9 @@ static enum status check_complete(struct reader *reader)
     const struct arguments *into = reader->into;
 
     if (into->group == NULL)
-        return wrong(reader, "no group is named, see convctl --help");
+        return wrong(reader, "a group is missing, see convctl --help");
     if (into->call == NULL)
-        return wrong(reader, "no verb is named, see convctl %s --help", into->group);
+        return wrong(reader, "a verb is missing, see convctl %s --help", into->group);
     for (size_t i = 0; into->call->arguments[i].kind != ARGUMENT_NONE; i++) {
         if (into->call->arguments[i].required && !reader->given[i])
             return wrong(reader, "%s is missing", name_of(&into->call->arguments[i]));

@@ -77,7 +77,7 @@ enum status bus_client_classify(struct str outcome_name, struct str body, struct
     enum status st;
 
     if (!outcome_of(outcome_name, &outcome))
-        return failed(failure, "server_error", "the service's reply is not understood");
+        return failed(failure, "server_error", "the service's reply has an unknown outcome");
     if (!json_read(body, &value, error) && outcome_code(outcome) == NULL)
         return failed(failure, "server_error", "the service's reply is not JSON");
     if (outcome_code(outcome) == NULL) {
@@ -154,7 +154,7 @@ static enum status find_cell(struct bus_client *client, const struct bus_client_
         return st;
     if (!json_read(answer, &value, error) ||
         !cell_read(json_member_text(value, "cell"), client->cell))
-        st = failed(failure, "server_error", "the organization's cell is not understood");
+        st = failed(failure, "server_error", "the reply does not name the organization's cell");
     client->knows_cell = st == ST_OK;
     json_free(value);
     return st;

@@ -69,11 +69,12 @@ static enum status look_up(struct move *move, const char *to)
     }
     json_free(value);
     if (!is_sound)
-        return move_failed(move, "parameter_invalid", "the cell is not understood");
+        return move_failed(move, "parameter_invalid", "the cell's name is invalid");
     if (move->step[0] != '\0' && to != NULL && strcmp(to, move->to.name) != 0)
-        return move_failed(
-            move, "conflict",
-            arena_printf(move->arena, "it is on the move to cell %s", move->to.name));
+        return move_failed(move, "conflict",
+                           arena_printf(move->arena,
+                                        "the organization is already moving to cell %s",
+                                        move->to.name));
     return ST_OK;
 }
 
@@ -124,10 +125,11 @@ static enum status go_over(struct move *move, const char *org)
     if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
     if (strcmp(move_answered(move->from.admin, READ_CELL_STATE), "gone") != 0)
-        return move_failed(move, "conflict",
-                           arena_printf(move->arena,
-                                        "cell %s serves it still: --abort undoes the move",
-                                        move->from.name));
+        return move_failed(
+            move, "conflict",
+            arena_printf(move->arena,
+                         "cell %s still serves the organization: --abort undoes the move",
+                         move->from.name));
     move->is_held = true;
     if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK ||
         move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
@@ -186,10 +188,11 @@ static enum status compare_rest(struct move *move, const char *org, bool is_unch
         return ST_OK;
     return move_failed(
         move, "conflict",
-        arena_printf(move->arena,
-                     "it is in cell %s now; its rows in cell %s, which the call that was "
-                     "interrupted did not compare one by one, stay unless --unchecked is given",
-                     move->to.name, move->from.name));
+        arena_printf(
+            move->arena,
+            "the organization is now in cell %s; its rows in cell %s, which the interrupted call "
+            "did not compare one by one, are not deleted unless --unchecked is given",
+            move->to.name, move->from.name));
 }
 
 static enum status clean_up(struct move *move, const char *org, json_int_t grace_s,
@@ -213,7 +216,7 @@ static enum status may_abort(struct move *move, const char *org)
     if (strcmp(move->step, "copying") == 0)
         return ST_OK;
     if (move->step[0] == '\0')
-        return move_failed(move, "conflict", "it is not on the move");
+        return move_failed(move, "conflict", "the organization is not being moved");
     if (strcmp(move->step, "switching") == 0) {
         if (move->is_lost)
             return ST_OK;
@@ -225,8 +228,9 @@ static enum status may_abort(struct move *move, const char *org)
     return move_failed(
         move, "conflict",
         strcmp(move->step, "switched") == 0 && move->is_lost
-            ? arena_printf(move->arena, "it is too late: cell %s has it", move->to.name)
-            : "it is too late: the same call without --abort goes on");
+            ? arena_printf(move->arena, "it is too late to abort: cell %s has the organization",
+                           move->to.name)
+            : "it is too late to abort: run the command without --abort to resume the move");
 }
 
 /* Rows that this move did not bring stay: they may be a newer copy than the one in the directory,
@@ -279,9 +283,9 @@ static enum status run(struct move *move, bool is_aborted, json_int_t grace_s, b
     enum status st = take_steps(move, is_aborted, grace_s, is_unchecked);
 
     if (st != ST_OK && move->is_held)
-        move->failure->message = arena_printf(
-            move->arena, "%s; the organization is closed until this call is made again",
-            move->failure->message);
+        move->failure->message =
+            arena_printf(move->arena, "%s; the organization is closed until this call is repeated",
+                         move->failure->message);
     return st;
 }
 
@@ -315,7 +319,7 @@ static enum status have_alone(struct move *move, const char *to)
         (!move->is_lost && move_ask(move, move->to.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK))
         return ST_REFUSED;
     if (!move_is_true(move->from.admin, 0) || (!move->is_lost && !move_is_true(move->to.admin, 0)))
-        return move_failed(move, "conflict", "another call is at it");
+        return move_failed(move, "conflict", "another call is moving the organization");
     return look_up(move, to);
 }
 
@@ -326,9 +330,9 @@ static enum status begin(struct move *move, const char *to, const char *database
     if (look_up(move, to) != ST_OK)
         return ST_REFUSED;
     if (move->step[0] == '\0' && is_aborted)
-        return move_failed(move, "conflict", "it is not on the move");
+        return move_failed(move, "conflict", "the organization is not being moved");
     if (move->step[0] == '\0' && strcmp(move->from.name, move->to.name) == 0)
-        return move_failed(move, "conflict", "it is there already");
+        return move_failed(move, "conflict", "the organization is already in that cell");
     if (move_open_cells(move, databases, is_aborted && is_unchecked) == ST_OK)
         return have_alone(move, to);
     if (is_aborted && !is_unchecked && move->from.snapshot != NULL &&

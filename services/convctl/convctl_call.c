@@ -53,10 +53,9 @@ const struct convctl_call convctl_calls[] = {
                    OPTION("--rate-limit", "N|default", "rate_limit", ARGUMENT_COUNT_OR_DEFAULT)}},
 
     {.group = "cell", .verb = "list", .subject = SUBJECT_ACCESS_CELL_LIST, .kind = CONVCTL_READS,
-     .meaning = "list the cells, how many organizations each has, and the moves from there"},
+     .meaning = "list the cells, the number of organizations in each, and the moves out of it"},
     {.group = "cell", .verb = "move", .subject = CELL_MOVE_SUBJECT, .kind = CONVCTL_MOVES,
-     .meaning = "move an organization to another cell while it is served; the same call again goes on where one was "
-                "interrupted",
+     .meaning = "move an organization to another cell while it is served; repeat an interrupted call to resume it",
      .arguments = {ORG_POSITION,
                    OPTION("--to", "CELL", "to", ARGUMENT_TEXT),
                    OPTION("--grace", "SECONDS", "grace", ARGUMENT_COUNT),
@@ -106,7 +105,8 @@ const struct convctl_call convctl_calls[] = {
      .meaning = "list endpoints and their health, newest first",
      .arguments = {ORG_OPTION}},
     {.group = "webhook", .verb = "set", .subject = SUBJECT_WEBHOOK_ENDPOINT_SET, .kind = CONVCTL_SETS,
-     .meaning = "enable or disable an endpoint (its events are skipped meanwhile), or choose whether failures are retried",
+     .meaning = "enable or disable an endpoint (its events are skipped while it is disabled), or choose whether "
+                "failures are retried",
      .arguments = {ORG_OPTION,
                    POSITION("ENDPOINT_ID", "id", ARGUMENT_UUID),
                    OPTION("--enabled", "true|false", "enabled", ARGUMENT_BOOL),
@@ -188,7 +188,7 @@ const struct convctl_call convctl_calls[] = {
                    OPTION("--per-page", "N", "per_page", ARGUMENT_COUNT),
                    OPTION("--starting-after", "CURSOR", "starting_after", ARGUMENT_TEXT)}},
     {.group = "audit", .verb = "retain", .subject = SUBJECT_AUDIT_RETAIN, .kind = CONVCTL_CHANGES,
-     .meaning = "keep the audit log for at least so many months; can only be increased",
+     .meaning = "keep the audit log for at least this many months; can only be increased",
      .arguments = {ORG_OPTION, NEEDED("--months", "N", "months", ARGUMENT_COUNT)}},
 
     {.group = "member", .verb = "list", .subject = SUBJECT_ACCESS_MEMBER_LIST, .kind = CONVCTL_READS_MEMBERS,

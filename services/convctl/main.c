@@ -40,7 +40,7 @@ static const struct setting settings[] = {
      .offset = offsetof(struct convctl_config, cell_databases),
      .fallback = "",
      .secret = true,
-     .meaning = "Databases of cells, for their administrators: NAME=URL, blanks between them"},
+     .meaning = "Databases of the cells, with their administrators: NAME=URL, separated by blanks"},
 };
 
 static int fail(int code, struct arena *arena, const struct convctl_failure *failure)

@@ -162,10 +162,10 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
     char error[256];
 
     if (url == NULL)
-        return move_failed(
-            move, "usage",
-            arena_printf(move->arena,
-                         "CELL_DATABASES does not say where the database of cell %s is", cell));
+        return move_failed(move, "usage",
+                           arena_printf(move->arena,
+                                        "CELL_DATABASES has no URL for the database of cell %s",
+                                        cell));
     if (db_admin_open(url, "convctl cell move", CONNECT_S, admin, error) == ST_OK)
         return ST_OK;
     return move_failed(move, "service_unavailable",

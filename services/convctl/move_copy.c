@@ -49,16 +49,14 @@ static enum status check(struct move *move, const char *org, const char **number
             move, "conflict",
             arena_printf(move->arena,
                          move_has_brought(move)
-                             ? "cell %s has what an aborted move has left; --abort clears it"
-                             : "cell %s has rows of the organization that no move under way has "
-                               "brought; --abort leaves them there (docs/cells.md, Back up)",
+                             ? "cell %s has remains of an aborted move; --abort removes them"
+                             : "cell %s has rows of the organization that do not come from this "
+                               "move; --abort leaves them there (docs/cells.md, Back up)",
                          move->to.name));
     if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
-        return move_failed(
-            move, "conflict",
-            "the cells have dropped different months of the audit log: give them the "
-            "same retention, and "
-            "wait for it");
+        return move_failed(move, "conflict",
+                           "the cells have dropped different months of the audit log: give them "
+                           "the same retention, and wait until it has run");
     return ST_OK;
 }
 
@@ -70,8 +68,8 @@ static enum status subscribe(struct move *move, const char *org)
         return move_failed(
             move, "timeout",
             arena_printf(move->arena,
-                         "the database of cell %s does not reach that of cell %s in %d seconds, in "
-                         "the way that CELL_DATABASES says; the same call goes on",
+                         "the database of cell %s could not connect to that of cell %s within %d "
+                         "seconds with the URL in CELL_DATABASES; repeat the call to resume",
                          move->to.name, move->from.name, move->give_up_s));
     return ST_REFUSED;
 }
@@ -103,8 +101,9 @@ static int64_t lag_of(struct move *move, const char *org, const char *end)
     if (move_ask(move, move->from.admin, SQL_READ_LAG, PARAMS(org, end)) != ST_OK)
         return -1;
     if (db_admin_rows(move->from.admin) == 0) {
-        (void)move_failed(move, "server_error",
-                          "the replication slot has gone, or the write-ahead log that it needs");
+        (void)move_failed(
+            move, "server_error",
+            "the replication slot, or the write-ahead log that it needs, no longer exists");
         return -1;
     }
     const int64_t lag = strtoll(move_answered(move->from.admin, READ_LAG_LAG), NULL, 10);
@@ -160,7 +159,7 @@ enum status move_await_copy(struct move *move, const char *org)
             return move_failed(
                 move, "server_error",
                 arena_printf(move->arena,
-                             "rows cannot be copied: the log of cell %s's database says why",
+                             "rows cannot be copied: see the log of cell %s's database",
                              move->to.name));
         is_copied = move_is_true(move->to.admin, READ_COPYING_IS_COPIED);
         if (is_copied) {
@@ -263,7 +262,7 @@ void move_let_go(struct move *move)
     if (st == ST_OK)
         st = db_admin_script(move->to.snapshot, "ROLLBACK");
     if (st != ST_OK)
-        (void)move_failed(move, "server_error", "the link to a cell's database was lost");
+        (void)move_failed(move, "server_error", "the connection to a cell's database was lost");
 }
 
 /* An attempt may have started if draining took longer than the state "leaving" is in force. */
@@ -317,5 +316,5 @@ enum status move_close(struct move *move, const char *org)
     }
     return move->failure->code != NULL
                ? ST_REFUSED
-               : move_failed(move, "timeout", "it would be closed for too long");
+               : move_failed(move, "timeout", "the organization would be closed for too long");
 }

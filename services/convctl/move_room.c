@@ -32,7 +32,7 @@ static enum status expect_no_lack(struct move *move, const struct cell *cell)
     _Static_assert(LIST_LACKS_FROM_SETTING == (int)LIST_LACKS_TO_SETTING &&
                        LIST_LACKS_FROM_NEEDED == (int)LIST_LACKS_TO_NEEDED &&
                        LIST_LACKS_FROM_FREE == (int)LIST_LACKS_TO_FREE,
-                   "the same columns");
+                   "both statements have the same columns");
     const struct db_admin *const on = cell->admin;
 
     if (db_admin_rows(on) == 0)
@@ -40,7 +40,7 @@ static enum status expect_no_lack(struct move *move, const struct cell *cell)
     return move_failed(
         move, "conflict",
         arena_printf(move->arena,
-                     "in the database of cell %s, %s is too low: a move needs %s, free are %s",
+                     "in the database of cell %s, %s is too low: a move needs %s, and %s are free",
                      cell->name, db_admin_value(on, 0, LIST_LACKS_FROM_SETTING),
                      db_admin_value(on, 0, LIST_LACKS_FROM_NEEDED),
                      db_admin_value(on, 0, LIST_LACKS_FROM_FREE)));
@@ -78,8 +78,8 @@ static const char *name_oldest(struct move *move, int open_for_s)
     if (move_ask(move, on, SQL_READ_OLDEST, PARAMS(least)) != ST_OK || db_admin_rows(on) == 0)
         return NULL;
     return arena_printf(move->arena,
-                        "a transaction in the server of cell %s is open for %s seconds: pid %s, "
-                        "application_name %s",
+                        "a transaction in the server of cell %s has been open for %s seconds: pid "
+                        "%s, application_name %s",
                         move->from.name, move_answered(on, READ_OLDEST_AGE_S),
                         move_answered(on, READ_OLDEST_PID), move_answered(on, READ_OLDEST_NAME));
 }
@@ -92,14 +92,14 @@ static const char *explain(struct move *move, bool is_followed)
         return oldest;
     if (is_followed)
         return arena_printf(move->arena,
-                            "where max_logical_replication_workers, max_worker_processes, "
-                            "max_wal_senders or max_replication_slots are used up, or a table is "
-                            "locked, that is why; the logs of both databases say more");
-    return arena_printf(move->arena,
-                        "no worker of cell %s follows cell %s: none is free "
-                        "(max_logical_replication_workers, max_worker_processes), or the one "
-                        "database does not reach the other, of which its log says more",
-                        move->to.name, move->from.name);
+                            "possible causes: max_logical_replication_workers, "
+                            "max_worker_processes, max_wal_senders or max_replication_slots is "
+                            "used up, or a table is locked; see the logs of both databases");
+    return arena_printf(
+        move->arena,
+        "no worker of cell %s follows cell %s: none is free (max_logical_replication_workers, "
+        "max_worker_processes), or the database cannot connect to the other one; see its log",
+        move->to.name, move->from.name);
 }
 
 enum status move_failed_standing(struct move *move, const char *org)
@@ -113,11 +113,12 @@ enum status move_failed_standing(struct move *move, const char *org)
     tables = arena_printf(move->arena, "%s", move_answered(move->to.admin, READ_COPYING_TABLES));
     is_followed = move_is_true(move->to.admin, READ_COPYING_IS_FOLLOWED);
     why = explain(move, is_followed);
-    return move_failed(move, "timeout",
-                       arena_printf(move->arena,
-                                    "the copy stands still for %d seconds, with %s of %s tables "
-                                    "copied: %s; the same call goes on, --abort undoes it",
-                                    move->give_up_s, copied, tables, why));
+    return move_failed(
+        move, "timeout",
+        arena_printf(move->arena,
+                     "the copy has made no progress for %d seconds, with %s of %s tables copied: "
+                     "%s; repeat the call to resume, or undo the move with --abort",
+                     move->give_up_s, copied, tables, why));
 }
 
 enum status move_create_slot(struct move *move, const char *org)
@@ -129,12 +130,11 @@ enum status move_create_slot(struct move *move, const char *org)
     if (strcmp(move->failure->code, "timeout") != 0)
         return ST_REFUSED;
     oldest = name_oldest(move, 0);
-    return move_failed(
-        move, "timeout",
-        arena_printf(
-            move->arena,
-            "a replication slot waits for the transactions that are open in the server of "
-            "cell %s, longer than %d seconds: %s; the same call goes on, --abort undoes it",
-            move->from.name, move->give_up_s,
-            oldest != NULL ? oldest : "none of them is open any more"));
+    return move_failed(move, "timeout",
+                       arena_printf(move->arena,
+                                    "a replication slot has waited for the transactions that are "
+                                    "open in the server of cell %s for more than %d seconds: %s; "
+                                    "repeat the call to resume, or undo the move with --abort",
+                                    move->from.name, move->give_up_s,
+                                    oldest != NULL ? oldest : "all of them have ended by now"));
 }

@@ -46,7 +46,7 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(base_url),
      .fallback = "http://127.0.0.1:8080/api/v1",
-     .meaning = "Where customers reach the API, as the pages show it"},
+     .meaning = "URL of the API that the pages show to customers"},
     {.name = "DASHBOARD_REQUESTS_PER_SECOND",
      .type = SETTING_INT,
      AT(requests_per_second),
@@ -60,7 +60,7 @@ static const struct setting settings[] = {
      .type = SETTING_BOOL,
      AT(shows_services),
      .fallback = "true",
-     .meaning = "Owners of every organization see on the overview which services run, how many "
+     .meaning = "The overview shows owners of every organization which services run, how many "
                 "replicas of each, and how far behind the audit log's seal and the webhooks are"},
 };
 

@@ -369,7 +369,7 @@ struct familiar_entry {
 };
 
 /* Read for every request. */
-_Static_assert(sizeof(struct familiar_entry[WAYS]) == LINE, "a set is a line");
+_Static_assert(sizeof(struct familiar_entry[WAYS]) == LINE, "a set fills one cache line");
 
 struct familiar {
     _Alignas(LINE) struct familiar_entry at[SETS][WAYS];

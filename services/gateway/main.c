@@ -72,8 +72,8 @@ static const struct setting settings[] = {
      .fallback = "1000",
      .min = 1,
      .max = 1000000000,
-     .meaning = "Failed authentications per minute and client address (of IPv6: a /64) before 429; "
-                "sixteen times as many for its network (a /24, of IPv6 a /48)"},
+     .meaning = "Failed authentications per minute and client address (IPv6: a /64) before 429; "
+                "sixteen times as many for its network (a /24, IPv6: a /48)"},
     {.name = "GATEWAY_THREADS",
      .type = SETTING_INT,
      AT(threads),

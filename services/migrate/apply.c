@@ -121,7 +121,7 @@ static enum status read_applied(struct db_admin *admin, struct applied **out, si
     list = heap_zeroed(*n + 1, sizeof(*list));
     for (size_t i = 0; i < *n; i++) {
         if (!str_to_u64(str_of(db_admin_value(admin, i, LIST_APPLIED_NUMBER)), INT_MAX, &number)) {
-            LOG(LOG_ERROR, "a row of the version table has no number of a migration");
+            LOG(LOG_ERROR, "a row of the version table has an invalid migration number");
             free_applied(list, i);
             return ST_INTERNAL;
         }
@@ -337,7 +337,7 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
     if (st == ST_OK)
         st = attach_index(admin, index);
     if (st != ST_OK) {
-        LOG(LOG_ERROR, "index was not completed; the next run continues it",
+        LOG(LOG_ERROR, "index was not completed; the next run resumes it",
             log_str("index", index->texts[LIST_MISSING_INDEXES_NAME]));
         return st;
     }
@@ -385,7 +385,8 @@ static enum status continue_audit_numbers(struct db_admin *admin)
         return st;
     added = db_admin_value(admin, 0, CONTINUE_AUDIT_NUMBERS_ADDED);
     if (added != NULL)
-        LOG(LOG_INFO, "the audit log comes from another server: its numbers go on here",
+        LOG(LOG_INFO,
+            "the audit log comes from another server: its numbering continues on this one",
             log_str("added", added));
     return ST_OK;
 }
@@ -402,7 +403,7 @@ static enum status lock(struct db_admin *admin, int wait_s)
         if (st != ST_OK || strcmp(db_admin_value(admin, 0, LOCK_IS_HELD), "t") == 0)
             return st;
         if (clock_mono_us() >= until_us) {
-            LOG(LOG_ERROR, "another program is still migrating this database");
+            LOG(LOG_ERROR, "another process is still migrating this database");
             return ST_INTERNAL;
         }
         usleep(LOCK_PAUSE_MS * 1000);

@@ -30,7 +30,7 @@ struct migrate_config {
 #define PASSWORD(setting, member)                                                                  \
     {                                                                                              \
         setting, SETTING_STRING, AT(member), "", 0, 0, true,                                       \
-            "Password of the role conv_" #member "; the role cannot log in until it is given one"  \
+            "Password of the role conv_" #member "; the role cannot log in until it has one"       \
     }
 
 static const struct setting settings[] = {
@@ -39,7 +39,7 @@ static const struct setting settings[] = {
     {"CONNECT_TIMEOUT_S", SETTING_INT, AT(connect_timeout_s), "30", 1, 3600, false,
      "Seconds to keep trying to connect"},
     {"LOCK_WAIT_S", SETTING_INT, AT(lock_wait_s), "600", 1, 86400, false,
-     "Seconds to wait for another program that migrates the same database"},
+     "Seconds to wait for another process that migrates the same database"},
     PASSWORD("ACCESS_DB_PASSWORD", access),
     PASSWORD("CONVERSATION_DB_PASSWORD", conversation),
     PASSWORD("SEARCH_DB_PASSWORD", search),

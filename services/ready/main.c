@@ -100,11 +100,11 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return version_print();
     if (argc > 1)
-        return fail("takes no argument but --version");
+        return fail("takes no arguments except --version");
     if (config_load(settings, ARRAY_SIZE(settings), &config, error) != ST_OK)
         return fail(error);
     if (getaddrinfo(config.address, config.port, &hints, &address) != 0)
-        return fail("ADMIN_ADDRESS and ADMIN_PORT do not make an address");
+        return fail("ADMIN_ADDRESS and ADMIN_PORT are not a valid address");
     fd = reach(address);
     freeaddrinfo(address);
     if (fd < 0)

@@ -28,7 +28,7 @@ _Static_assert((int)SEARCH_CONTACT_ID == (int)CONVERSATION_ID &&
                    (int)SEARCH_FILTERED_ID == (int)CONVERSATION_ID &&
                    (int)SEARCH_FILTERED_MESSAGE_COUNT == (int)CONVERSATION_MESSAGE_COUNT &&
                    (int)SEARCH_FILTERED_TOOK_US == (int)SEARCH_WITHOUT_TOOK_US,
-               "a row of a page is read alike");
+               "all statements have the columns that are read in the same places");
 
 /* -- the statements -------------------------------------------------------------------------- */
 

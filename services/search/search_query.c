@@ -140,7 +140,7 @@ bool search_query_read(struct str body, struct search_query *out, struct errors 
     if (number_texts_read(body, root, errors->arena, &reading.numbers))
         fields_read(root, "", members, &reading, errors);
     else
-        errors_add(errors, "invalid_json", NULL, "a number in it cannot be read");
+        errors_add(errors, "invalid_json", NULL, "a number in the body cannot be read");
     json_free(root);
     if (reading.per_page.given)
         out->per_page = (int)reading.per_page.value;
@@ -194,7 +194,8 @@ struct page_token_bytes {
 
 enum { WITHOUT_TOTAL = offsetof(struct page_token_bytes, total) };
 
-_Static_assert(sizeof(struct page_token_bytes) <= CURSOR_POSITION_MAX, "a cursor must hold it");
+_Static_assert(sizeof(struct page_token_bytes) <= CURSOR_POSITION_MAX,
+               "a page token must fit in a cursor");
 
 void page_token_write(const struct page_token *token, const struct cursor_keys *keys,
                       struct str binding, int64_t now_us, char text[CURSOR_TEXT_MAX + 1])

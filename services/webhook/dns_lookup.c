@@ -94,7 +94,7 @@ struct dns_lookups *dns_lookups_new(const char *servers)
     must(status == ARES_SUCCESS);
     (void)take_done(lookups);
     if (servers != NULL && ares_set_servers_ports_csv(lookups->channel, servers) != ARES_SUCCESS) {
-        LOG(LOG_ERROR, "WEBHOOK_DNS_SERVER must be addresses, each with a port if need be");
+        LOG(LOG_ERROR, "WEBHOOK_DNS_SERVER must be addresses, each with an optional port");
         dns_lookups_free(lookups);
         return NULL;
     }

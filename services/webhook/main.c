@@ -34,8 +34,8 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      .offset = AT(allow_cidrs),
      .fallback = "",
-     .meaning = "Destinations in these comma-separated CIDRs are allowed although private; link-"
-                "local and cloud metadata addresses never are"},
+     .meaning = "Comma-separated CIDRs that deliveries may be sent to although they are private; "
+                "link-local and cloud metadata addresses are never allowed"},
     {.name = "WEBHOOK_CA_FILE",
      .type = SETTING_STRING,
      .offset = AT(ca_file),
@@ -60,23 +60,22 @@ static const struct setting settings[] = {
      .fallback = "5000",
      .min = 1000,
      .max = 60000,
-     .meaning = "Milliseconds after which a claim that was not renewed is over, and its "
-                "delivery is made again"},
+     .meaning = "Milliseconds after which a claim that was not renewed expires and its delivery is "
+                "attempted again"},
     {.name = "WEBHOOK_DELIVERIES_PER_MINUTE",
      .type = SETTING_INT,
      .offset = AT(budget),
      .fallback = "30000",
      .min = 60,
      .max = 10000000,
-     .meaning = "Deliveries per organization and minute; those beyond it "
-                "are skipped"},
+     .meaning = "Deliveries per organization and minute; those beyond the limit are skipped"},
     {.name = "WEBHOOK_MAX_ENDPOINTS",
      .type = SETTING_INT,
      .offset = AT(endpoints_max),
      .fallback = "50",
      .min = 1,
      .max = 2000,
-     .meaning = "Endpoints per organization; existing ones beyond it stay"},
+     .meaning = "Endpoints per organization; existing ones beyond the limit are kept"},
 };
 
 static struct webhook webhook;
@@ -143,7 +142,7 @@ static enum status open_webhook(struct service *service, void *closure)
         return ST_REFUSED;
     }
     if (!networks_parse(str_of(config->allow_cidrs), &webhook.allowed)) {
-        LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs with commas between them");
+        LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs, separated by commas");
         return ST_REFUSED;
     }
     webhook.endpoints_max = config->endpoints_max;

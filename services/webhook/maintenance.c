@@ -120,7 +120,7 @@ void webhook_upkeep(struct db *db, struct arena *arena, void *service)
 
 enum { STATS_EVERY_S = 10, STATS_TIMEOUT_US = 5 * 1000 * 1000 };
 _Static_assert(READ_OUTBOX_STATS_FAILING - READ_OUTBOX_STATS_HEALTHY + 1 == WEBHOOK_HEALTHS,
-               "a column for each");
+               "one column for each health");
 
 void webhook_outbox_stats_open(struct webhook *self)
 {
@@ -136,7 +136,7 @@ void webhook_outbox_stats_open(struct webhook *self)
                                  "Retries that wait until they are due");
     self->failing =
         metric_gauge_list("conversations_webhook_endpoint_failing_seconds",
-                          "How long endpoints have failed: those that fail for longest");
+                          "How long the endpoints that have failed for longest have been failing");
 }
 
 static enum status read_outbox_stats(struct db *db, struct webhook *self)
@@ -226,8 +226,7 @@ void webhook_report_failing(struct db *db, struct arena *arena, struct webhook *
     self->upkeep.report_due_us = in_seconds(REPORT_EVERY_S);
     st = ask_for_failing(db, arena, &at);
     if (st != ST_OK) {
-        LOG(LOG_WARNING, "could not look for endpoints that fail",
-            log_str("status", status_name(st)));
+        LOG(LOG_WARNING, "could not find failing endpoints", log_str("status", status_name(st)));
         return;
     }
     rows = db_result(db, at);

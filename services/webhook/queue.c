@@ -230,7 +230,8 @@ static void remember(char last[UUID_TEXT + 1], struct str organization)
         memcpy(last, organization.p, UUID_TEXT);
 }
 
-_Static_assert(FAN_OUT_UNRECORDED - FAN_OUT_DISABLED == QUEUE_SKIPS, "a column for each");
+_Static_assert(FAN_OUT_UNRECORDED - FAN_OUT_DISABLED == QUEUE_SKIPS,
+               "one column for each skip reason");
 
 static void read_fan_out(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
 {

@@ -8,7 +8,8 @@
 
 enum { RANDOM = 32, SEALED = ENDPOINT_SECRET_TEXT + CRYPTO_SEAL_OVERHEAD };
 
-_Static_assert(ENDPOINT_SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM, "its form");
+_Static_assert(ENDPOINT_SECRET_TEXT == sizeof(PREFIX) - 1 + 2 * RANDOM,
+               "a secret is PREFIX and hex digits");
 
 struct context {
     struct uuid organization_id, endpoint_id;

@@ -40,7 +40,7 @@ static void init_skipped(struct sender_metrics *metrics)
         metrics->skipped[i] = metric_counter("conversations_webhook_skipped_total", labels[i],
                                              "Deliveries skipped instead of queued");
     metrics->unrecorded = metric_counter("conversations_webhook_skipped_unrecorded_total", NULL,
-                                         "Skipped deliveries that are not in the log either");
+                                         "Skipped deliveries that are not in the log");
 }
 
 static void init_retries(struct sender_metrics *metrics)

@@ -64,7 +64,7 @@ class Comparison:
             self.compare_members(where, schema, hint)
         elif schema["type"] == "object":
             if typing.get_origin(hint) is not collections.abc.Mapping:
-                return self.find(where, f"{hint} is no Mapping")
+                return self.find(where, f"{hint} is not a Mapping")
             self.compare_scalars(where, schema["additionalProperties"], typing.get_args(hint)[1])
         else:
             self.compare_scalars(where, schema, hint)
@@ -82,7 +82,7 @@ class Comparison:
 
     def compare_list(self, where, schema, hint):
         if typing.get_origin(hint) not in (list, collections.abc.Sequence):
-            return self.find(where, f"{hint} is no list")
+            return self.find(where, f"{hint} is not a list")
         self.compare(f"{where}[]", schema["items"], typing.get_args(hint)[0])
 
     def compare_alternatives(self, where, schemas, hint):

@@ -34,7 +34,7 @@ export interface RawAnswer {
 
 export function toAnswer<T>({ status, headers, text }: RawAnswer, type: string, attempts: number): Answer<T> {
   const data = parsed(text);
-  if (!hasType(data, type)) throw new UnexpectedAnswerError(`${status}: the body is no ${type}`);
+  if (!hasType(data, type)) throw new UnexpectedAnswerError(`${status}: the body does not have the type ${type}`);
   return {
     data: data as T,
     status,

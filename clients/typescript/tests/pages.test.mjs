@@ -18,7 +18,7 @@ async function listed(url, query, options) {
   return ids;
 }
 
-test('every page is asked for until one has no next', async () => {
+test('pages are requested until one has no next', async () => {
   await scripted([page(['a', 'b'], '1'), page([], '2 &'), page(['c'])], async ({ url, requests }) => {
     assert.deepEqual(await listed(url, { per_page: 2, outcome: 'denied' }), ['a', 'b', 'c']);
     assert.deepEqual(requests.map(({ path }) => path), [
@@ -29,20 +29,20 @@ test('every page is asked for until one has no next', async () => {
   });
 });
 
-test('an item that comes twice is given once', async () => {
+test('an item that arrives twice is yielded once', async () => {
   await scripted([page(['a', 'b'], '1'), page(['b', 'c'])], async ({ url }) => {
     assert.deepEqual(await listed(url), ['a', 'b', 'c']);
   });
 });
 
-test('a failure in between is tried again with the same cursor', async () => {
+test('a failure between pages is retried with the same cursor', async () => {
   await scripted([page(['a'], '1'), refusal(503), page(['b'])], async ({ url, requests }) => {
     assert.deepEqual(await listed(url), ['a', 'b']);
     assert.equal(requests[1].path, requests[2].path);
   });
 });
 
-test('nothing is asked for before it is wanted', async () => {
+test('no page is requested before it is needed', async () => {
   await scripted([page(['a'], '1')], async ({ url, requests }) => {
     const logs = client(url).auditLogs();
     assert.equal(requests.length, 0);
@@ -67,7 +67,7 @@ test('a restart is reported and yields nothing twice', async () => {
   assert.deepEqual(told, ['invalid_cursor']);
 });
 
-test('restarts that bring nothing new end', async () => {
+test('restarts without new items end', async () => {
   const told = [], onRestart = (error) => told.push(error.code), first = page(['a'], '1');
   await scripted([first, gone, first, gone, first], async ({ url }) => {
     await assert.rejects(listed(url, {}, { onRestart }), BadRequestError);
@@ -75,7 +75,7 @@ test('restarts that bring nothing new end', async () => {
   assert.equal(told.length, 1);
 });
 
-test('only a list that may restart remembers all of it', async () => {
+test('only a list that may restart remembers all items', async () => {
   for (const [options, ids] of [[{}, 'abca'], [{ onRestart() {} }, 'abc']])
     await scripted([page(['a', 'b'], '1'), page(['c'], '2'), page(['a'])], async ({ url }) => {
       assert.equal((await listed(url, {}, options)).join(''), ids);
@@ -89,14 +89,14 @@ test('a cursor that leads to itself is an error', async () => {
   });
 });
 
-test('another refusal is no restart', async () => {
+test('another refusal does not restart the list', async () => {
   const onRestart = () => assert.fail('it began again');
   await scripted([page(['a'], '1'), refusal(400, 'parameter_invalid')], async ({ url }) => {
     await assert.rejects(listed(url, {}, { onRestart }), BadRequestError);
   });
 });
 
-test('a search sends the same body but for the cursor', async () => {
+test('a search sends the same body except for the cursor', async () => {
   const query = { field: 'contact.external_id', operator: '=', value: 'user-7' };
   const list = (next) => answer(200, {
     type: 'conversation.list', conversations: [], total_count: 0,

@@ -16,7 +16,7 @@ import { answer, client, clockOf, cut, drip, hang, KEY, ping, refusal, scripted 
 
 const failure = (call) => call.then(() => assert.fail('it succeeded'), (error) => error);
 
-test('a failure of the service or the network is tried again', async () => {
+test('a failure of the service or the network is retried', async () => {
   for (const step of [...[429, 500, 502, 503, 504].map((status) => refusal(status)), cut])
     await scripted([step, ping], async ({ url }) => {
       assert.equal((await client(url).ping()).attempts, 2);
@@ -33,7 +33,7 @@ test('a refusal is final', async () => {
     });
 });
 
-test('there are five more attempts and ever longer waits', async () => {
+test('there are up to five retries with ever longer waits', async () => {
   const clock = clockOf();
   await scripted([refusal(503)], async ({ url, requests }) => {
     const error = await failure(client(url, clock).ping());
@@ -52,7 +52,7 @@ test('waits are bounded and random', async () => {
   assert.deepEqual(clock.waits, [500, 1000, 2000, 2500, 2500]);
 });
 
-test('Retry-After comes before the random wait, and onRetry learns of it', async () => {
+test('Retry-After overrides the random wait, and onRetry receives it', async () => {
   const clock = clockOf(0.25), told = [];
   await scripted([refusal(429, 'rate_limit_exceeded', { 'Retry-After': '7' }), ping], async ({ url }) => {
     await client(url, clock, { onRetry: (retry) => told.push(retry) }).ping();
@@ -70,7 +70,7 @@ test('Retry-After may be a date', async () => {
   assert.ok(clock.waits[0] > 30_000 && clock.waits[0] <= 40_000, `${clock.waits}`);
 });
 
-test('what Retry-After asks for', () => {
+test('forms of Retry-After', () => {
   const now = 784111777000; // Sun, 06 Nov 1994 08:49:37 GMT
   for (const [text, seconds] of [
     ['0', 0], ['12', 12], [' 5 ', 5], ['Sun, 06 Nov 1994 08:49:47 GMT', 10],
@@ -80,7 +80,7 @@ test('what Retry-After asks for', () => {
     assert.equal(retryAfterSeconds(text, now), seconds, `${text}`);
 });
 
-test('no wait is begun that ends after the budget', async () => {
+test('no wait begins that would end after the budget', async () => {
   const clock = clockOf();
   await scripted([refusal(429, 'rate_limit_exceeded', { 'Retry-After': '60' })], async ({ url, requests }) => {
     const error = await failure(client(url, clock).ping({ budgetMs: 10_000 }));
@@ -146,7 +146,7 @@ test('a number that JSON does not have is refused, and removes no attribute', as
   });
 });
 
-test('nobody listens', async () => {
+test('nothing listens', async () => {
   const server = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => server.on('listening', resolve));
   const { port } = server.address();
@@ -172,7 +172,7 @@ test('a certificate that is not trusted is final', async (t) => {
   server.close();
 });
 
-test('a success that is not as described is not tried again', async () => {
+test('an unexpected successful response is not retried', async () => {
   for (const body of ['<html>', { type: 'pong' }, [1], null])
     await scripted([answer(200, body)], async ({ url, requests }) => {
       assert.ok((await failure(client(url).ping())) instanceof UnexpectedAnswerError);
@@ -180,7 +180,7 @@ test('a success that is not as described is not tried again', async () => {
     });
 });
 
-test('an answer of a proxy has no code', async () => {
+test('a response of a proxy has no code', async () => {
   await scripted([answer(502, '<html>')], async ({ url }) => {
     const error = await failure(client(url, clockOf(), { policy: { retries: 0 } }).ping());
     assert.equal(error.code, undefined);
@@ -188,7 +188,7 @@ test('an answer of a proxy has no code', async () => {
   });
 });
 
-test('a list of errors that is none has no code', async () => {
+test('a malformed list of errors has no code', async () => {
   for (const errors of [undefined, null, {}, [null], ['x']])
     await scripted([answer(400, { type: 'error.list', errors })], async ({ url }) => {
       const error = await failure(client(url).ping());
@@ -197,7 +197,7 @@ test('a list of errors that is none has no code', async () => {
     });
 });
 
-test('the same is sent again', async () => {
+test('the same request is sent again', async () => {
   await scripted([cut, refusal(500), refusal(409, 'external_id_conflict')], async ({ url, requests }) => {
     const create = client(url).createConversation({ external_id: 'order-1', from: { external_id: 'ü' } });
     assert.ok((await failure(create)) instanceof ConflictError);
@@ -214,7 +214,7 @@ test('connections are kept', async () => {
   });
 });
 
-test('the key is in no text', async () => {
+test('no text contains the key', async () => {
   const told = [];
   await scripted([refusal(503), cut, refusal(401)], async ({ url, requests }) => {
     const one = client(url, clockOf(), { onRetry: (retry) => told.push(retry) });
@@ -233,7 +233,7 @@ test('a key that cannot be sent is refused without showing it', () => {
     assert.throws(() => new Client('https://localhost', key), (error) => !error.message.includes(KEY));
 });
 
-test('a URL that is none is refused', () => {
+test('an invalid URL is refused', () => {
   for (const url of ['localhost', 'localhost:8080', 'ftp://localhost', 'https://a:b@localhost', 'http://a?b'])
     assert.throws(() => new Client(url, KEY), TypeError);
 });

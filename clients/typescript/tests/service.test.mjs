@@ -26,7 +26,7 @@ async function all(list) {
   return items;
 }
 
-test('ping says whose key it is, and what is left', async () => {
+test('ping returns the organization of the key, and the requests left', async () => {
   const { data, status, requestId, rateLimit } = await client.ping();
   assert.equal(data.scope, 'full');
   assert.equal(status, 200);

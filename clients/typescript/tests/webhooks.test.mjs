@@ -17,7 +17,7 @@ const good = {
 };
 const refused = (change) => assert.throws(() => verifyWebhook({ ...good, ...change }), WebhookError, Object.keys(change)[0]);
 
-test('the published vector is taken', () => {
+test('the published vector is accepted', () => {
   const event = verifyWebhook(good);
   assert.equal(event.id, 'evt_01930b6e8c5f7a3e9d2c4b1a0f6e5d4c');
   assert.equal(event.type, 'conversation.created');
@@ -26,7 +26,7 @@ test('the published vector is taken', () => {
   assert.deepEqual(verifyWebhook({ ...good, body: new Uint8Array(good.body) }), event);
 });
 
-test('what was changed is refused', () => {
+test('an altered delivery is refused', () => {
   const { signature } = good;
   refused({ body: Buffer.concat([good.body, Buffer.from(' ')]) });
   refused({ timestamp: `${good.timestamp}0` });
@@ -42,7 +42,7 @@ test('a missing header is refused', () => {
   }
 });
 
-test('a header that came twice is refused', () => {
+test('a duplicate header is refused', () => {
   refused({ timestamp: [good.timestamp, good.timestamp] });
   refused({ signature: [good.signature] });
 });

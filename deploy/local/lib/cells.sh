@@ -21,7 +21,7 @@ cells_check() {
     cell=${home##*/} cell=${cell%-postgres}
     [[ ! -d $home || $'\n'$(cells)$'\n' == *$'\n'$cell$'\n'* ]] || lost=$cell
   done
-  [[ -z $lost ]] || die "$RUN_DIR has the data of $lost, which CELLS=${CELLS:-1} leaves out; start with CELLS=${lost#cell}"
+  [[ -z $lost ]] || die "$RUN_DIR has the data of $lost, not in CELLS=${CELLS:-1}; start with CELLS=${lost#cell}"
 }
 
 # CELL NAME

@@ -23,7 +23,7 @@ demo_prepare() {
   flock 8
   umask 077
   if [[ ! -s $RUN_DIR/secrets/demo ]]; then
-    demo_create 8>&- >"$RUN_DIR/secrets/demo.new" || die "the demo organization could not be made"
+    demo_create 8>&- >"$RUN_DIR/secrets/demo.new" || die "the demo organization could not be created"
     mv "$RUN_DIR/secrets/demo.new" "$RUN_DIR/secrets/demo"
   fi
   {

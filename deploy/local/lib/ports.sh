@@ -81,7 +81,7 @@ ports_claim() {
   [[ $((first + count)) -le 65536 ]] || die "$setting leaves no room for $count replicas below 65536"
   for ((port = first; port < first + count; port++)); do
     [[ -z ${CLAIMED[$port]-} ]] ||
-      die "$setting and ${CLAIMED[$port]} overlap at port $port (replica i takes the port + i)"
+      die "$setting and ${CLAIMED[$port]} overlap at port $port (replica i uses the port + i)"
     if ! port_is_free "$port"; then
       TAKEN+="port $port is in use; choose another, as in $setting=$(free_port "$count")"$'\n'
       return
@@ -102,7 +102,7 @@ dashboard_claim() {
     until ports_are_free "$first" "$count"; do
       first=$((first + 1))
     done
-    [[ -n $TAKEN ]] || echo "the dashboard listens on port $first, as $owner takes its usual one"
+    [[ -n $TAKEN ]] || echo "the dashboard listens on port $first, because $owner takes its usual one"
   fi
   ports_claim dashboard "$first" "$count"
 }

@@ -90,14 +90,14 @@ restore_all() {
 # After a restore that failed or was interrupted, the next one starts over.
 restore_check() {
   [[ ! -e $RUN_DIR/restoring ]] ||
-    die "$RUN_DIR is half restored: tools/restore DIR begins again, or remove the folder"
+    die "$RUN_DIR is only partly restored: run tools/restore DIR again, or remove the folder"
 }
 
 # No ports are opened meanwhile: those of gateway and dashboard may belong to another stack.
 restore() {
   # shellcheck disable=SC2034 # replicas_of() reads them
   local from=${1-} REPLICAS_GATEWAY=0 REPLICAS_DASHBOARD=0
-  [[ -n $from ]] || die "restore DIR: which backup?"
+  [[ -n $from ]] || die "usage: stack restore DIR"
   restore_cells "$from"
   restore_is_backup "$from" || die "$from is not a backup by tools/backup"
   ! is_running || die "$RUN_DIR is running: make down stops it"

@@ -49,7 +49,7 @@ replicas_check() {
     done
   done
   [[ $sum -le $REPLICAS_MAX ]] ||
-    die "REPLICAS_* ask for $sum processes in all; $REPLICAS_MAX are the most"
+    die "REPLICAS_* ask for $sum processes in total; the maximum is $REPLICAS_MAX"
 }
 
 # CELL SERVICE I

@@ -25,8 +25,8 @@ settings_read() {
     n=$((n + 1))
     [[ -n $line && $line != '#'* ]] || continue
     name=${line%%=*}
-    [[ $line == *=* ]] || die "$file, line $n: this is no line NAME=VALUE"
-    grep -qxF -e "$name" <<<"$known" || die "$file, line $n: $name is no setting of make up"
+    [[ $line == *=* ]] || die "$file, line $n: this must be NAME=VALUE"
+    grep -qxF -e "$name" <<<"$known" || die "$file, line $n: $name is not a setting of make up"
     [[ -v $name ]] || export "$name=${line#*=}"
   done <"$file"
 }

@@ -268,7 +268,7 @@ def _parse(response: Response) -> Any:
     try:
         return json.loads(response.body)
     except (ValueError, RecursionError) as error:
-        raise UnexpectedAnswerError(f"{response.status}: the body is no JSON") from error
+        raise UnexpectedAnswerError(f"{response.status}: the body is not JSON") from error
 
 
 def _rate_limit_of(response: Response) -> RateLimit | None:

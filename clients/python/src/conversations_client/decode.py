@@ -22,7 +22,7 @@ def decode(hint: Any, value: Any, where: str = "the answer") -> Any:
         hint = next(one for one in get_args(hint) if one is not NoneType)
     if get_origin(hint) is list:
         if not isinstance(value, list):
-            raise UnexpectedAnswerError(f"{where} is no list")
+            raise UnexpectedAnswerError(f"{where} is not a list")
         (item,) = get_args(hint)
         return [decode(item, one, f"{where}[{i}]") for i, one in enumerate(value)]
     if dataclasses.is_dataclass(hint):
@@ -42,7 +42,7 @@ def _fields_of(cls: type) -> list[tuple[str, Any, bool]]:
 
 def _decode_object(cls: Any, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        raise UnexpectedAnswerError(f"{where} is no object")
+        raise UnexpectedAnswerError(f"{where} is not an object")
     members = {}
     for name, hint, is_required in _fields_of(cls):
         if name in value:

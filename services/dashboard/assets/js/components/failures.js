@@ -13,7 +13,7 @@ const WORDS = {
   http_4xx: 'The receiver refused it',
   http_5xx: 'The receiver failed',
   http_other: 'Non-2xx response',
-  interrupted: 'Interrupted on our side; it is made again',
+  interrupted: 'Interrupted on our side; it is attempted again',
   endpoint_disabled: 'The endpoint was disabled',
   endpoint_deleted: 'The endpoint was deleted',
   expired: 'It waited in the queue for too long',

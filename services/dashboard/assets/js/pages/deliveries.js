@@ -11,7 +11,7 @@ import {failureCode, failureWords} from '../components/failures.js';
 import {errorNotice} from '../components/notice.js';
 import {listing} from '../components/listing.js';
 
-const PHASES = [['dns_ms', 'Name look-up'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
+const PHASES = [['dns_ms', 'DNS lookup'], ['connect_ms', 'Connect'], ['tls_ms', 'TLS'],
                 ['wait_ms', 'Response time']];
 
 function timings(delivery) {

@@ -16,8 +16,8 @@ const TASKS = {
 
 /* The kind of lag of a service, and the seconds above which it is worth a warning, as in the alerts. */
 const LAGS = {
-  audit: {text: 'Oldest entry without seal', most: 120},
-  webhook: {text: 'Oldest event that waits', most: 60},
+  audit: {text: 'Oldest unsealed entry', most: 120},
+  webhook: {text: 'Oldest waiting event', most: 60},
 };
 
 function state({replicas, ready}) {

@@ -87,16 +87,16 @@ export function rotateSecret(endpoint, reload) {
     title: 'Rotate the secret',
     onClose: reload,
     body: (close) => [
-      h('p', null, 'This makes the next secret and shows it once. Deliveries stay signed with the present ' +
-        'one until you switch, so that your receiver can learn to accept both first.'),
+      h('p', null, 'This creates the next secret and shows it once. Deliveries stay signed with the ' +
+        'current one until you switch, so that you can first have your receiver accept both.'),
       form({
-        fields: [], submit: 'Make the next secret', cancel: close,
+        fields: [], submit: 'Create the next secret', cancel: close,
         run: async () => {
           const {next_secret: secret} = await rotate(endpoint, 'begin');
 
           showSecret(dialog, {
             title: 'The next secret', label: 'Next signing secret', secret,
-            text: 'Have your receiver accept this secret as well as the present one. Then switch on the ' +
+            text: 'Have your receiver accept this secret as well as the current one. Then switch on the ' +
               'page of this endpoint.',
           });
         },
@@ -108,8 +108,8 @@ export function rotateSecret(endpoint, reload) {
 export function switchSecret(endpoint, reload) {
   confirmDialog({
     title: 'Sign with the next secret?',
-    text: 'From now on deliveries are signed with the next secret alone, those that are under way ' +
-      'excepted. A receiver that does not know it refuses them. The present secret is deleted.',
+    text: 'From now on deliveries are signed with the next secret alone, except those already in ' +
+      'progress. A receiver that does not accept it refuses them. The current secret is deleted.',
     action: 'Switch',
     run: async () => {
       await rotate(endpoint, 'finish');
@@ -121,7 +121,7 @@ export function switchSecret(endpoint, reload) {
 
 export async function dropNextSecret(endpoint, reload) {
   await rotate(endpoint, 'cancel');
-  toast('The next secret is discarded; the present one stays');
+  toast('The next secret is discarded; the current one stays');
   reload();
 }
 

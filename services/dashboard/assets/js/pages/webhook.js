@@ -87,8 +87,8 @@ function aboutRotation(endpoint, reload) {
 
   return endpoint.next_secret_at !== null && h(
     'div', {class: 'notice spaced stack'},
-    h('p', null, h('strong', null, 'The secret is being rotated. '), 'The next one was made ',
-      time(endpoint.next_secret_at), '; deliveries are signed with the present one until you switch. ' +
+    h('p', null, h('strong', null, 'The secret is being rotated. '), 'The next one was created ',
+      time(endpoint.next_secret_at), '; deliveries are signed with the current one until you switch. ' +
         'Switch when your receiver accepts both.'),
     is('admin') && h(
       'div', {class: 'actions'},
@@ -138,7 +138,7 @@ function outcomeOf(delivery) {
   if (state === 'succeeded')
     return notice('spaced good', `${type} succeeded: answered ${delivery.http_status}`);
   if (isUnderWay(delivery))
-    return notice('spaced', `${type} is still waiting; the log shows when it is done`);
+    return notice('spaced', `${type} is still waiting; its result will appear in the log`);
   if (state === 'skipped')
     return notice('spaced warn', `${type} was skipped, not sent: ${failureWords(delivery.error)}`);
   return notice('spaced bad', `${type} ${state}: ${failureWords(delivery.error ?? 'internal')}`,
