@@ -33,14 +33,14 @@ export const operations = new Map(
 );
 
 function bodyFaults(payload, body) {
-  if (payload === undefined) return ['', '{}'].includes(body) ? [] : ['body: there is to be none'];
+  if (payload === undefined) return ['', '{}'].includes(body) ? [] : ['body: there must be none'];
   // An empty body means {} in a command; the schemas of replies with contents do not allow {}.
   if (body === '' && faults(payload.schema ?? payload, {}).length === 0) return [];
   let value;
   try {
     value = JSON.parse(body);
   } catch (error) {
-    return [`body: no JSON: ${error.message}`];
+    return [`body: not JSON: ${error.message}`];
   }
   return faults(payload.schema ?? payload, value).map((fault) => `body${fault}`);
 }

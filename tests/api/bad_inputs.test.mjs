@@ -99,7 +99,7 @@ function errorFaults(wanted, answer) {
   try {
     list = JSON.parse(answer.body).errors ?? [];
   } catch {
-    return ['the body is no JSON'];
+    return ['the body is not JSON'];
   }
   const isSame = list.length === wanted.errors.length && wanted.errors.every(({ code, message, field }, i) =>
     code === list[i].code && matches(message, list[i].message) && field === list[i].field);
@@ -170,7 +170,7 @@ describe('bad inputs', () => {
       assert.deepEqual(found, []);
     });
 
-  test('nothing of it was written', async () => {
+  test('none of them was written', async () => {
     assert.deepEqual(await everything(), atFirst);
     for (const org of api.orgs) assert.equal(await carriedOut(org, 'conversation.create', 201), 1);
     for (const { org } of sessions) {
@@ -182,15 +182,15 @@ describe('bad inputs', () => {
 
 // -- the tables ------------------------------------------------------------------------------------
 
-test('the tables hold at least 500 rows, each of its own', () => {
+test('the tables have at least 500 different rows', () => {
   const rows = all.flatMap(({ name, rows: some }) =>
     some.map(([why, sent]) => ({ name, why, sent: `${name} ${sent}` })));
   assert.ok(rows.length >= 500, `${rows.length}`);
-  assert.equal(new Set(rows.map(({ name, why }) => `${name}: ${why}`)).size, rows.length, 'a name stands twice');
-  assert.equal(new Set(rows.map(({ sent }) => sent)).size, rows.length, 'a request stands twice');
+  assert.equal(new Set(rows.map(({ name, why }) => `${name}: ${why}`)).size, rows.length, 'a name is used twice');
+  assert.equal(new Set(rows.map(({ sent }) => sent)).size, rows.length, 'a request is there twice');
 });
 
-test('a row fails when its answer is another', async () => {
+test('a row fails if its response differs', async () => {
   const [why, sent, wanted] = all.find(({ name }) => name === 'headers').rows[0];
   const lies = [{ status: 403 }, { ending: CLOSES }, { errors: [] }, { errors: [{ ...wanted.errors[0], field: 'a' }] },
     { errors: [{ ...wanted.errors[0], message: 'a' }] }, { errors: [...wanted.errors, ...wanted.errors] }];

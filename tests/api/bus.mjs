@@ -84,7 +84,7 @@ export async function listen(url) {
   // Waits for a message on this subject.
   const heard = async (subject) => {
     if (!await until(() => messages.some((m) => m.subject === subject && !m.to)))
-      throw new Error(`${subject} has not come by`);
+      throw new Error(`${subject} was not captured`);
   };
   // Waits until all commands so far on these subjects have their replies, or times out; returns the commands.
   const answered = async (subjects) => {

@@ -17,7 +17,7 @@ import { linters } from './linters.mjs';
 const { BIN_DIR, NATS_URL, RUN_DIR } = process.env;
 const run = promisify(execFile);
 
-test('redocly has nothing to say about it', async () => {
+test('redocly reports no problem', async () => {
   assert.deepEqual(await linters.redocly('proto/asyncapi.yaml'), []);
 });
 
@@ -89,17 +89,17 @@ describe('a round through everything', () => {
   after(() => tap.close());
 
   test('every message is as described', () => {
-    assert.ok(tap.messages.length > 100, 'too little was heard');
+    assert.ok(tap.messages.length > 100, 'too few messages were captured');
     assert.deepEqual([...new Set(exchanges().flatMap(faultsOf))], []);
   });
 
-  test('every subject that is described was used, and answered well', () => {
+  test('every described subject was used, and its replies conform', () => {
     const good = exchanges().filter((e) => operations.has(e.subject) && !isRefused(e));
     const used = new Set(good.filter((e) => e.answer || !e.reply).map((e) => e.subject));
     assert.deepEqual([...operations.keys()].filter((subject) => !used.has(subject)), []);
   });
 
-  test('every command is sent by a program that may', () => {
+  test('every command is sent by a program with permission', () => {
     for (const { subject, reply } of exchanges().filter((e) => e.reply?.startsWith('_INBOX.')))
       assert.ok(operations.get(subject).senders.includes(reply.split('.')[1]), `${reply}: ${subject}`);
   });
@@ -108,7 +108,7 @@ describe('a round through everything', () => {
     assert.match(handedIn, /^ok \{"id" : "evt_[0-9a-f]{32}", "type" : "ticket.created"\}\n$/);
   });
 
-  test('the check fails for whatever a body or a header lacks or has too much', () => {
+  test('the check fails for missing and extra members of bodies and headers', () => {
     let count = 0;
     for (const exchange of exchanges().filter((e) => e.answer && !isRefused(e))) {
       const { success } = operations.get(exchange.subject);

@@ -64,7 +64,7 @@ test('every schema, parameter and operation is as described', async () => {
   assert.equal(await differences(published), '');
 });
 
-test('the comparison sees what is different', async () => {
+test('the comparison finds differences', async () => {
   const changed = (change) => {
     const copy = structuredClone(published);
     change(copy.components.schemas, copy.paths);

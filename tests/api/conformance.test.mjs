@@ -34,7 +34,7 @@ test(title, { skip: !HTTP_JOURNAL }, async (t) => {
   for (const [kind, count] of [...counts].sort()) t.diagnostic(`${kind}: ${count}`);
   t.diagnostic(`${sum(counts)} exchanges`);
   assert.ok(sum(counts) > 0, 'the journal is empty');
-  assert.deepEqual(faults.slice(0, 20), [], `${faults.length} answers are not as described`);
+  assert.deepEqual(faults.slice(0, 20), [], `${faults.length} responses are not as described`);
 });
 
 // -- the check itself ----------------------------------------------------------------------------
@@ -93,7 +93,7 @@ function mutations(exchange, see) {
 const good = await answers();
 const name = ({ method, target, status }) => `${method} ${target.split('?')[0]} ${status}`;
 
-test('the check sees an answer of every operation', () => {
+test('the check covers a response of every operation', () => {
   for (const exchange of good) assert.deepEqual(exchange.faults, [], name(exchange));
   for (const { method, path, matches } of operations)
     assert.ok(
@@ -132,7 +132,7 @@ test('the check fails when a header is gone, new, doubled or wrong', () => {
   }
 });
 
-test('the check fails for another status, another type, and a body that is no JSON', () => {
+test('the check fails for another status, another type, and a body that is not JSON', () => {
   for (const exchange of good)
     for (const change of [{ status: 202 }, { status: 418 }, { body: '{' }, { body: '' }])
       assert.notDeepEqual(check({ ...exchange, ...change }), [], name(exchange));

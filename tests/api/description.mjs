@@ -96,7 +96,7 @@ function bodyFaults(described, answer) {
   try {
     body = JSON.parse(answer.body);
   } catch (error) {
-    return [`the body is no JSON: ${error.message}`];
+    return [`the body is not JSON: ${error.message}`];
   }
   const found = faults(media.schema, body).map((f) => `body${f}`);
   const id = answer.headers.find(([name]) => name === 'x-service-request-id')?.[1];

@@ -21,11 +21,11 @@ import { isOpen, objects } from './strict.mjs';
 const sorted = (values) => [...new Set(values)].sort();
 
 for (const [name, lint] of Object.entries(linters)) {
-  test(`${name} finds nothing in it, by the rules that are its default`, async () => {
+  test(`${name} finds nothing by its default rules`, async () => {
     assert.deepEqual(await lint('proto/openapi.yaml'), []);
   });
 
-  test(`${name} would find what is missing`, async (t) => {
+  test(`${name} would find missing parts`, async (t) => {
     const folder = mkdtempSync(join(tmpdir(), 'description-'));
     t.after(() => rmSync(folder, { recursive: true }));
     const { contact, license, ...info } = published.info;
@@ -60,7 +60,7 @@ function reachable(node, names = new Set()) {
   return names;
 }
 
-test('every object of an answer is open, and every one of a request is closed', () => {
+test('every object of a response is open, and every object of a request is closed', () => {
   const everything = Object.values(published.paths).flatMap(Object.values);
   const answers = [published['x-other-requests'], ...everything].map(({ responses }) => responses ?? []);
   const requests = everything.map(({ requestBody }) => requestBody ?? []);
@@ -81,11 +81,11 @@ function* twice(node, where = '#') {
   for (const [key, child] of Object.entries(node)) yield* twice(child, `${where}/${key}`);
 }
 
-test('each member has one type for those who generate a client', () => {
+test('each member has a single type, for generated clients', () => {
   assert.deepEqual([...twice(description.components.schemas)], []);
 });
 
-test('every answer has a request id and must not be stored', () => {
+test('every response has a request id and must not be stored', () => {
   const places = [...operations.map(({ operation }) => operation), description['x-other-requests']];
   const statuses = sorted(places.flatMap(({ responses }) => Object.keys(responses)));
   assert.ok(statuses.length > 14);

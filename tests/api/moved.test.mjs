@@ -67,7 +67,7 @@ function runTests(url, signal) {
   return once(runner, 'close').then(async ([status]) => ({ status, output: Buffer.concat(await said).toString() }));
 }
 
-test('clients and receivers notice nothing of moves', async (t) => {
+test('moves do not affect clients and receivers', async (t) => {
   const seen = { again: 0, most: 0 };
   const proxy = await patientProxy(seen);
   const givenUp = new AbortController();

@@ -57,7 +57,7 @@ before(async () => {
   pairs = await Promise.all(Array.from({ length: AT_ONCE }, () => Promise.all([newOrganization(), newOrganization()])));
 });
 
-test(`${SEQUENCES} random sequences are answered as the model says`, async (t) => {
+test(`${SEQUENCES} random sequences get the responses that the model predicts`, async (t) => {
   const free = [...pairs], started = Date.now();
   let operations = 0;
   await each(SEQUENCES, AT_ONCE, async (i) => {
@@ -153,7 +153,7 @@ function mustBeSeen(t, name, seen) {
   assert.notEqual(seen.fault, undefined, `${name} is not seen again`);
 }
 
-test('a model that is wrong is seen, by a short sequence', async (t) => {
+test('a wrong model is found, by a short sequence', async (t) => {
   const all = some(WRONG), free = [...pairs];
   await each(all.length, AT_ONCE, async (i) => {
     const [name, rule] = all[i], pair = free.pop();
@@ -162,7 +162,7 @@ test('a model that is wrong is seen, by a short sequence', async (t) => {
   });
 });
 
-test('an answer that is wrong is seen, by a short sequence', async (t) => {
+test('a wrong response is found, by a short sequence', async (t) => {
   const all = some(MUTATED), free = [...pairs];
   await each(all.length, AT_ONCE, async (i) => {
     const [name, mutate] = all[i], pair = free.pop(), altered = await proxy(mutate);

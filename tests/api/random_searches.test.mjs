@@ -119,7 +119,7 @@ before(async () => {
 });
 
 describe('random searches', () => {
-  test(`${QUERIES} of them find what they must`, async (t) => {
+  test(`${QUERIES} of them find the right conversations`, async (t) => {
     const counts = { wrong: 0, found: 0 }, started = Date.now();
     let asked = 0;
     await each(QUERIES, AT_ONCE, async (i) => {
@@ -134,7 +134,7 @@ describe('random searches', () => {
   });
 
   // The check of pages finds a wrong page.
-  test('another answer is seen', async () => {
+  test('a different response is found', async () => {
     const lies = [
       (json) => { json.total_count++; }, (json) => { json.conversations.pop(); },
       (json) => { json.conversations.reverse(); }, (json) => { json.pages.next = { starting_after: 'a' }; },

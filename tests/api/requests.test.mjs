@@ -159,7 +159,7 @@ async function mistakes() {
   await plain('POST', '/conversations', {}, `"${letters(65536)}"`);
 }
 
-test('what the examples quote is what the service says', async () => {
+test('the examples quote the messages of the service', async () => {
   await mistakes();
   const heard = new Set(
     wire.exchanges.flatMap(({ body }) => JSON.parse(body).errors ?? []).map(said),

@@ -76,7 +76,7 @@ describe('samples', { concurrency: SIDE_BY_SIDE }, () => {
       assert.equal(second.stdout, first.stdout);
     });
 
-    test(`${name} tries again what failed in passing`, () => stumbling(async (BASE_URL) => {
+    test(`${name} retries transient failures`, () => stumbling(async (BASE_URL) => {
       const customer = `sample-${randomUUID()}`;
       const { stdout } = await sample(customer, { ...process.env, BASE_URL });
       const { stdout: again } = await sample(customer);

@@ -124,7 +124,7 @@ test('raises its own errors for ours', async () => {
   }
 });
 
-test('is told in the unit that it expects when the window ends', async () => {
+test('gets the end of the window in the unit that it expects', async () => {
   // Without Retry-After the SDK waits until X-RateLimit-Reset, which it reads as Unix seconds.
   const asked = Date.now() / 1000;
   await create(customer(), 1);
@@ -132,7 +132,7 @@ test('is told in the unit that it expects when the window ends', async () => {
   assert.ok(reset > asked - 1 && reset <= told + 10, `${asked} ${reset} ${told}`);
 });
 
-test('sent what it always sends, and every answer was as described', () => {
+test('sent its usual requests, and every response conforms', () => {
   assert.ok(wire.exchanges.length > 20);
   for (const exchange of wire.exchanges) {
     assert.equal(exchange.request['intercom-version'], '2.14');

@@ -96,7 +96,7 @@ test('the stock verifier accepts a delivery and refuses changed ones', { skip },
 });
 
 for (const language of Object.keys(commands)) {
-  test(`the sample in ${language} takes what is ours only`, { skip }, async () => {
+  test(`the sample in ${language} accepts only genuine deliveries`, { skip }, async () => {
     const { secret, timestamp, signature, body } = await delivery();
     const old = `${Number(timestamp) - 301}`;
     assert.equal(await accepts(language, secret, timestamp, signature, body), true);
@@ -107,7 +107,7 @@ for (const language of Object.keys(commands)) {
   });
 }
 
-test('a receiver that speaks HTTP/2 is spoken to so', { skip }, async () => {
+test('a receiver that supports HTTP/2 gets HTTP/2', { skip }, async () => {
   assert.equal((await delivery((take) => createSecureServer(tls(), take))).version, '2.0');
   assert.equal((await delivery()).version, '1.1');
 });

@@ -62,23 +62,23 @@ for (const [what, path] of Object.entries({
   'a message': () => `/inbox/${talk.id}`,
   'the name of a key in the audit log and its filter': () => '/audit',
 })) {
-  test(`${what} becomes no markup`, async () => isOnlyText(await open(path())));
+  test(`${what} does not become markup`, async () => isOnlyText(await open(path())));
 }
 
-test('what a browser says that it is becomes no markup', async () => {
+test('the name of a browser does not become markup', async () => {
   const page = await open('/security');
   assert.deepEqual(await strangers(page), []);
   await seen(page.getByRole('table').getByTitle('onerror=alert(1)'));
 });
 
-test('the name of a key becomes no markup in a dialog', async () => {
+test('the name of a key does not become markup in a dialog', async () => {
   const page = await open('/keys');
   await button(page, `Rotate ${MARKUP}`).click();
   await seen(page.getByRole('dialog'));
   await isOnlyText(page);
 });
 
-test('the name of a key becomes no markup in the figures', async () => {
+test('the name of a key does not become markup in the figures', async () => {
   const page = await visitor({ storageState: signedIn });
   await until(async () => await counted(page, 'usage', 'allowed') > 0, 'the key was used', 40);
   await page.goto('/overview');
@@ -88,7 +88,7 @@ test('the name of a key becomes no markup in the figures', async () => {
   await isOnlyText(page);
 });
 
-test('what people called things becomes no markup in the log of changes', async () => {
+test('names that people chose do not become markup in the log of changes', async () => {
   const page = await open('/audit/changes');
   await isOnlyText(page, 'onerror=alert(1)');
   await row(page, 'key.create').getByRole('button').click();
@@ -96,7 +96,7 @@ test('what people called things becomes no markup in the log of changes', async 
   await isOnlyText(page, 'onerror=alert(1)');
 });
 
-test('the address of an endpoint and what it answers become no markup', async () => {
+test('the address of an endpoint and what it answers do not become markup', async () => {
   await isOnlyText(await open('/webhooks'), hook.url);
   const page = await open(`/webhooks/${hook.id}`);
   await button(page, 'Send test event').click();
@@ -107,7 +107,7 @@ test('the address of an endpoint and what it answers become no markup', async ()
   await isOnlyText(page);
 });
 
-test('what an address says becomes no markup', async () => {
+test('parts of an address do not become markup', async () => {
   const page = await openAs(await organization());
   const text = encodeURIComponent(MARKUP);
   for (const path of [`/inbox/${text}`, `/webhooks/${text}`, `/${text}`, `/overview?range=${text}`,
@@ -154,12 +154,12 @@ test('no page is shown in a frame', async () => {
     <iframe src="${DASHBOARD_URL}/sign-in"></iframe>`);
   await until(() => provoked(/frame-ancestors/) > 0, 'the browser refuses');
   for (const frame of page.frames().slice(1))
-    assert.equal(await frame.locator('#app').count(), 0, 'nothing of it is there');
+    assert.equal(await frame.locator('#app').count(), 0, 'none of it is there');
   provoked(/^asked: http:\/\/localhost|frame-ancestors/);
   server.close();
 });
 
-test('a form of another site makes nothing', async () => {
+test('a form of another site creates nothing', async () => {
   const who = await organization();
   const page = await openAs(who, '/keys');
   const body = '{"name":"theirs","scope":"full","x":"';
@@ -272,7 +272,7 @@ test('a dialog with a secret does not outlast its page', async () => {
   assert.ok(!await keeps(page, secret));
 });
 
-test('after signing out, no page that was seen shows anything', async () => {
+test('after signing out, no visited page shows anything', async () => {
   const who = await organization({ name: 'Secretive Ltd' });
   const token = await key(who.org, 'full', 'hidden key');
   const { id } = await converse(token, { from: { external_id: 'user-7', name: 'Ada Lovelace' } });
@@ -302,7 +302,7 @@ test('after signing out, no page that was seen shows anything', async () => {
   assert.deepEqual(kept, kept.map(() => false), 'nothing is in a cache');
 });
 
-test('the ids of another organization open nothing', async () => {
+test('the ids of another organization give no access', async () => {
   const theirs = await organization();
   const token = await key(theirs.org);
   const { id } = await converse(token, { from: { external_id: 'user-7', name: 'Ada Lovelace' } });

@@ -33,7 +33,7 @@ const latest = async (page) =>
 const rows = (page) => page.getByRole('table').getByRole('row').count();
 const listed = (page, n) => until(async () => await rows(page) === n + 1, `${n} entries`);
 
-test('the audit log is filtered, turned page by page, and told in full', async () => {
+test('the audit log is filtered, shown page by page, and in full detail', async () => {
   const page = await openAs(who, '/audit');
   await listed(page, 50);
   await page.getByRole('link', { name: 'Older →' }).click();
@@ -95,7 +95,7 @@ test('downloads hold the whole audit log', async () => {
   for (const entry of entries) assert.doesNotMatch(entry, /(^|,)"?[=+@-]/, 'no cell is a formula');
 });
 
-test('the audit log is verified, and says what it was held against', async () => {
+test('the audit log is verified, and the result names the head that it was compared with', async () => {
   const page = await openAs(who, '/audit');
   await button(page, 'Verify the audit log').click();
   await seen(page.getByText('The audit log is complete and unaltered.'));
@@ -103,7 +103,7 @@ test('the audit log is verified, and says what it was held against', async () =>
   assert.match(await fact(page, 'Head').textContent(), /^[0-9a-f]{64}$/);
 });
 
-test('what people change is named with who, what, when and from where', async () => {
+test('changes are listed with who, what, when and from where', async () => {
   const page = await openAs(who, '/security');
   await page.getByLabel('Require HTTPS').check();
   await button(page, 'Save HTTPS policy').click();

@@ -67,7 +67,7 @@ test('a conversation shows its contact, attributes and messages', async () => {
   await seen(page.getByText('Is it a machine?'));
 });
 
-test('taking over tells the webhooks that listen for it', async () => {
+test('taking over notifies the webhooks that listen for it', async () => {
   const page = await openAs(who, `/inbox/${ada.id}`);
   const server = await receiver();
   await ctl('webhook', 'create', '--org', who.org, '--url', server.url, '--event', 'ai.handoff');
@@ -83,7 +83,7 @@ test('taking over tells the webhooks that listen for it', async () => {
   assert.equal(event.data.status, 'human_takeover');
 });
 
-test('a status is changed to what may follow it', async () => {
+test('a status is changed to one that may follow it', async () => {
   const page = await openAs(who, `/inbox/${widget.id}`);
   const next = page.getByLabel('New status');
   await button(page, 'Change status').click();
@@ -121,7 +121,7 @@ test('a deleted conversation is gone here and in the API', async () => {
   assert.equal((await call(token, 'GET', `/conversations/${id}`)).status, 404);
 });
 
-test('long lists are turned page by page', async () => {
+test('long lists are shown page by page', async () => {
   const other = await organization();
   const theirs = await key(other.org);
   for (let i = 0; i < 52; i++)

@@ -55,7 +55,7 @@ test('a key with full scope writes', async () => {
   await seen(row(page, 'web').getByText('Full - read + write'));
 });
 
-test('a rotated key works beside its successor for as long as was chosen', async () => {
+test('a rotated key works alongside its successor for the chosen time', async () => {
   const page = await openAs(await organization(), '/keys');
   await createKey(page, 'worker');
   const first = await takeSecret(page, 'API key');
@@ -76,7 +76,7 @@ test('a rotated key works beside its successor for as long as was chosen', async
   await answers(third, 200);
 });
 
-test('a key that expires says when', async () => {
+test('a key that expires shows when', async () => {
   const page = await openAs(await organization(), '/keys');
   await button(page, 'Create key').first().click();
   await page.getByLabel('Name', { exact: true }).fill('trial');
@@ -86,7 +86,7 @@ test('a key that expires says when', async () => {
   await seen(row(page, 'trial').getByText(/in (29|30) days/));
 });
 
-test('what is wrong with a name is said at its field', async () => {
+test('errors of a name are shown at its field', async () => {
   const page = await openAs(await organization(), '/keys');
   await button(page, 'Create key').first().click();
   const name = page.getByLabel('Name', { exact: true });

@@ -24,7 +24,7 @@ const counts = (page, caption, n) =>
 const focused = (page) => page.evaluate(() =>
   document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent);
 
-test('a list is filtered and turned by the keyboard alone', async () => {
+test('a list is filtered and paged by the keyboard alone', async () => {
   const page = await openAs(who, '/keys'), caption = 'Active API keys';
   await counts(page, caption, PER_PAGE);
   await seen(page.getByText(`${KEYS} active keys`, { exact: true }));
@@ -66,7 +66,7 @@ test('a filter stays when the list is loaded again', async () => {
   assert.equal(await page.getByLabel('Filter active keys').inputValue(), 'a');
 });
 
-test('a list that the server turns is turned by the same keys', async () => {
+test('a list that the server pages has the same keys', async () => {
   const other = await organization(), token = await key(other.org);
   for (let i = 0; i < 52; i++) await converse(token, { from: { external_id: `user-${i}` } });
   const page = await openAs(other, '/inbox'), caption = 'Conversations, newest first';
@@ -159,7 +159,7 @@ const EMPTY = [
   ['/webhooks', 'No endpoints yet', 'Add endpoint', 'Ask an admin or owner to add one.'],
 ];
 
-test('an empty list says what to do next, to everyone what they may do', async () => {
+test('an empty list shows what to do next, within the role of the user', async () => {
   const own = await organization();
   const owner = await openAs(own, '/keys'), member = await openAs(await user(own.org, 'member'), '/keys');
   for (const [path, title, action, advice] of EMPTY) {
@@ -185,7 +185,7 @@ test('an empty list says what to do next, to everyone what they may do', async (
   await seen(owner.getByText('“Send test event” above shows at once'));
 });
 
-test('who is alone in an organization is told to invite somebody', async () => {
+test('the only member of an organization is advised to invite another', async () => {
   const own = await organization(), page = await openAs(own, '/members');
   await seen(page.getByText('You are the only member.'));
   await user(own.org, 'member');

@@ -39,7 +39,7 @@ async function setRole(page, email, role) {
   await confirm(page, 'Change role');
 }
 
-test('somebody is invited, comes in, changes role at once, and is removed at once', async () => {
+test('a user is invited, signs in, changes role at once, and is removed at once', async () => {
   const owner = await openAs(who, '/members');
   const email = 'grace@example.com';
   const link = await invite(owner, email, 'Member');
@@ -90,7 +90,7 @@ test('every member is shown, however many there are', async () => {
   assert.equal(await rows.count(), 1);
 });
 
-test('an invitation is good once', async () => {
+test('an invitation is valid once', async () => {
   const owner = await openAs(who, '/members');
   const link = await invite(owner, 'alan@example.com', 'Admin');
   await accept(link);
@@ -125,7 +125,7 @@ test('the owner changes the plan, and the API follows', async () => {
 });
 
 // However slowly the page loads what it shows.
-test('a plan that is chosen while another is saved is not lost', async () => {
+test('a plan chosen while another is being saved is not lost', async () => {
   const other = await organization();
   const page = await openAs(other, '/members');
   const choice = page.getByLabel('Change the plan');

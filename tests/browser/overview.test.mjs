@@ -8,7 +8,7 @@ import { suite, test } from './suites.mjs';
 
 suite('overview');
 
-test('a new organization is told what to do first', async () => {
+test('a new organization sees the first steps', async () => {
   const page = await openAs(await organization());
   await seen(heading(page, 'First steps'));
   await seen(page.getByText('No requests in this period'));
@@ -36,7 +36,7 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
 
   const page = await openAs(who);
   await until(async () => await counted(page, 'usage', 'allowed') === 6, 'requests are counted', 40);
-  await until(async () => await counted(page, 'usage', 'rejected') === 1, 'and the one in vain', 40);
+  await until(async () => await counted(page, 'usage', 'rejected') === 1, 'and the failed one', 40);
   await until(async () => await counted(page, 'webhook-statistics', 'delivered') === 1, 'a delivery', 40);
   await page.reload();
   await seen(figure(page, 'Requests'));
@@ -61,7 +61,7 @@ test('requests, limits and deliveries are drawn, over an hour, a day and a week'
   }
 });
 
-test('owners see which services run, others do not ask', async () => {
+test('owners see which services run, others do not request it', async () => {
   const who = await organization(), admin = await user(who.org, 'admin');
   const owner = await openAs(who);
   const services = owner.getByRole('region', { name: 'Services' });
@@ -70,8 +70,8 @@ test('owners see which services run, others do not ask', async () => {
     await seen(line.getByText('Up'));
     assert.match(await line.getByRole('cell').nth(2).textContent(), /^\d+$/);
   }
-  await seen(services.getByText(/Oldest entry without seal: \d+ second/));
-  await seen(services.getByText(/Oldest event that waits: \d+ second/));
+  await seen(services.getByText(/Oldest unsealed entry: \d+ second/));
+  await seen(services.getByText(/Oldest waiting event: \d+ second/));
   await seen(services.getByText('Of the whole deployment'));
 
   const page = await openAs(admin, '/account'), asked = [];
@@ -83,7 +83,7 @@ test('owners see which services run, others do not ask', async () => {
   assert.ok(asked.includes('/data/usage') && !asked.includes('/data/services'), asked.join());
 });
 
-test('services that do not answer are said to be down, and those behind to be behind', async () => {
+test('services that do not answer are shown as down, and those that lag as behind', async () => {
   const page = await openAs(await organization(), '/account');
   await page.route('**/data/services', (route) => route.fulfill({ json: {
     as_of: 1700000000,
@@ -99,7 +99,7 @@ test('services that do not answer are said to be down, and those behind to be be
   const services = page.getByRole('region', { name: 'Services' });
   for (const [name, text] of [['access', /Up2/], ['conversation', /Degraded1 of 2 ready/],
     ['search', /Down0/], ['audit', /No database0 of 1 ready.*121 seconds Behind/],
-    ['webhook', /Up1Oldest event that waits: 60 seconds $/]]) {
+    ['webhook', /Up1Oldest waiting event: 60 seconds $/]]) {
     const line = services.getByRole('row').filter({ hasText: name });
     await seen(line);
     assert.match(await line.textContent(), text);

@@ -14,7 +14,7 @@ before(async () => {
   token = await key(who.org);
 });
 
-test('the allowlist warns before it locks out, refuses others, and can be turned off', async () => {
+test('the allowlist warns before it locks the user out, refuses others, and can be turned off', async () => {
   const page = await openAs(who, '/security');
   const addresses = page.getByLabel('Addresses');
   await answers(token, 200);
@@ -97,7 +97,7 @@ test('signing out everywhere ends every session, this one too', async () => {
   await at(there, '/sign-in');
 });
 
-test('a changed password is the only one that opens, and other sessions end', async () => {
+test('only the changed password works, and other sessions end', async () => {
   const other = await organization();
   const there = await openAs(other, '/inbox');
   const here = await openAs(other, '/account');

@@ -11,7 +11,7 @@ suite('sign-in');
 
 const WRONG = 'Email or password is wrong.';
 
-test('who signs in comes to the page that was asked for', async () => {
+test('signing in leads to the requested page', async () => {
   const page = await visitor();
   await page.goto('/audit?outcome=denied');
   await seen(page.getByText('Sign in to continue to the page you requested.'));
@@ -28,7 +28,7 @@ test('who signs in comes to the page that was asked for', async () => {
 });
 
 // The browser's console shows errors to everyone: a visitor who is not signed in must cause none.
-test('who is not signed in comes to the door without an error in the console', async () => {
+test('without a session the sign-in page is shown, without an error in the console', async () => {
   const page = await openAs(await organization()), errors = [];
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(`${message.text()} ${message.location().url}`);
@@ -46,7 +46,7 @@ test('who is not signed in comes to the door without an error in the console', a
   assert.deepEqual(errors, []);
 });
 
-test('a wrong password and an unknown address are told the same', async () => {
+test('a wrong password and an unknown address get the same message', async () => {
   const { email } = await organization();
   const page = await visitor();
   await page.goto('/sign-in');
@@ -74,7 +74,7 @@ async function inOneMinute(play) {
   }
 }
 
-test('who guesses passwords is told to wait, and the right one does not open meanwhile', () =>
+test('guessing passwords is limited, and meanwhile the right one does not work either', () =>
   inOneMinute(async () => {
     const { email, password } = await organization();
     const page = await visitor();
@@ -117,7 +117,7 @@ test('a theme that was chosen outlasts signing out', async () => {
   assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'dark');
 });
 
-test('one password for several organizations lets choose', async () => {
+test('one password for several organizations offers a choice', async () => {
   const email = `${randomUUID()}@example.com`, password = randomUUID();
   for (const name of ['First', 'Second']) {
     const { org } = await organization({ name });
@@ -134,7 +134,7 @@ test('one password for several organizations lets choose', async () => {
   await seen(page.getByRole('main').getByText('Second'));
 });
 
-test('who names an organization is not asked to choose', async () => {
+test('naming an organization avoids the choice', async () => {
   const email = `${randomUUID()}@example.com`, password = randomUUID(), orgs = [];
   for (const name of ['First', 'Second']) {
     const { org } = await organization({ name });

@@ -38,9 +38,9 @@ async function inScene(play) {
     await scenes.run(mine, play);
   } catch (error) {
     await end(false);
-    if (mine.trouble.length > 0) error.message += `\nBesides: ${mine.trouble.join('\n')}`;
+    if (mine.trouble.length > 0) error.message += `\nErrors of the page: ${mine.trouble.join('\n')}`;
     throw error;
   }
   await end(true);
-  assert.deepEqual(mine.trouble, [], 'what no page may do');
+  assert.deepEqual(mine.trouble, [], 'the page had errors');
 }

@@ -37,7 +37,7 @@ async function isAtTheDoor(tab, next) {
   await showsNothingOfTheirs(tab);
 }
 
-test('signing out in one tab takes the others to the door, and signing in brings them back', async () => {
+test('signing out in one tab shows the sign-in page in the others, and signing in brings them back', async () => {
   const page = await openAs(who), keys = await keysTab(page);
   const inbox = await secondTab(page, '/inbox?channel=email');
   await seen(heading(inbox, 'Inbox'));
@@ -52,7 +52,7 @@ test('signing out in one tab takes the others to the door, and signing in brings
   await at(inbox, '/inbox?channel=email');
 });
 
-test('a secret that stands in a dialog does not outlast a sign-out in another tab', async () => {
+test('a secret in a dialog does not outlast a sign-out in another tab', async () => {
   const page = await openAs(who), keys = await keysTab(page);
   await button(keys, 'Create key').first().click();
   await keys.getByLabel('Name', { exact: true }).fill('web');
@@ -72,7 +72,7 @@ async function signOutEverywhere() {
   await at(elsewhere, '/sign-in');
 }
 
-test('signing out of a session that has ended already is no failure', async () => {
+test('signing out of an ended session is not a failure', async () => {
   const page = await openAs(who);
   await signOutEverywhere();
   const answer = page.waitForResponse('/data/session');
@@ -90,7 +90,7 @@ test('when one tab finds the session ended, all leave', async () => {
   await isAtTheDoor(keys, '/keys');
 });
 
-test('two answers that the session has ended lead to one door, and from there to the page', async () => {
+test('two responses to an ended session lead to one sign-in page, and from there back to the page', async () => {
   const page = await openAs(who);
   // Requests are not aborted, whether the page still waits for their answers or not.
   await page.evaluate(() => {
@@ -106,7 +106,7 @@ test('two answers that the session has ended lead to one door, and from there to
   await at(page, '/members');
 });
 
-test('who signs in as somebody else in one tab is who the others show', async () => {
+test('after another user signs in in one tab, the others show that user', async () => {
   const other = await organization({ name: 'Another one' });
   const page = await openAs(who), keys = await keysTab(page);
   await page.goto('/sign-in');

@@ -48,7 +48,7 @@ async function sendTest(page, outcome) {
 
 const health = (page, word) => seen(fact(page, 'Health').getByText(word, { exact: true }));
 
-test('an endpoint takes signed events, and its log shows them', async () => {
+test('an endpoint receives signed events, and its log shows them', async () => {
   const page = await openAs(who, '/webhooks');
   await seen(page.getByText('No endpoints yet'));
   const secret = await openNew(page);
@@ -100,7 +100,7 @@ test('a receiver that breaks shows as degraded, then failing, then healthy again
   assert.equal(await fact(page, 'Failures in a row').textContent(), '0');
 });
 
-test('an endpoint that has failed for 5 days says so and stays enabled', async () => {
+test('an endpoint that has failed for 5 days shows that and stays enabled', async () => {
   const page = await openAs(who, '/webhooks');
   await openNew(page, '/long');
   await sql(`UPDATE webhook.endpoints SET consecutive_failures = 9,
@@ -115,7 +115,7 @@ test('an endpoint that has failed for 5 days says so and stays enabled', async (
   assert.equal(await fact(page, 'Last HTTP status').textContent(), '204');
 });
 
-test('what failed is sent again, one or all', async () => {
+test('failed deliveries are resent, one or all', async () => {
   const page = await openAs(who, '/webhooks');
   const secret = await openNew(page, '/again');
   server.status = 500;
@@ -152,7 +152,7 @@ const delayRetries = (endpoint, interval) => sql(
    UPDATE webhook.endpoints SET retry_at = now() + interval '${interval}'
     WHERE id = '${endpoint}' AND retries_waiting > 0`);
 
-test('what fails is retried where the endpoint says so', async () => {
+test('failed deliveries are retried if the endpoint has a schedule', async () => {
   const page = await openAs(who, '/webhooks');
   const secret = await openNew(page, '/retried');
   const id = idOf(page);
@@ -187,7 +187,7 @@ test('a secret is rotated in two steps, and can be kept', async () => {
   const present = await openNew(page, '/rotated');
   const begin = async () => {
     await button(page, 'Rotate secret').click();
-    await confirm(page, 'Make the next secret');
+    await confirm(page, 'Create the next secret');
     return takeSecret(page, 'Next signing secret');
   };
   const signs = async (secret) => {
@@ -221,7 +221,7 @@ async function spendBudget() {
              ON CONFLICT (organization_id) DO UPDATE SET minute = excluded.minute, queued = excluded.queued`);
 }
 
-test('what exceeded the budget shows as skipped, and can be sent', async () => {
+test('events beyond the budget are shown as skipped, and can be sent', async () => {
   const page = await openAs(who, '/webhooks');
   await openNew(page, '/budget');
   await spendBudget();
@@ -246,7 +246,7 @@ test('what exceeded the budget shows as skipped, and can be sent', async () => {
   await seen(heading(page, 'Webhook deliveries').locator('+ p').getByText(/skipped, not sent at all/));
 });
 
-test('a disabled endpoint is told nothing, an enabled one again, a deleted one is gone', async () => {
+test('a disabled endpoint gets no events until it is enabled, and a deleted one is gone', async () => {
   const page = await openAs(who, '/webhooks');
   await openNew(page, '/switch');
   await button(page, 'Disable').click();

@@ -171,7 +171,7 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
                                " --requests %lld --failed %lld --lives %s --killed %s 1>&2",
                                samples, latency_path, run->seconds, counts.requests,
                                counts.failed_answers, names_of(false), names_of(true))),
-                 0, "watch-endurance says what is wrong");
+                 0, "see the output of watch-endurance");
 }
 
 Test(endurance, nothing_grows_or_becomes_slower)

@@ -85,7 +85,7 @@ static void check(const struct fault_run *run)
     const char *command = format("tests/faults/check_history '%s' 1>&2", run->history);
 
     if (system(command) != 0)
-        cr_expect_fail("a promise was not kept; FAULTS_SEED=%" PRIu64, run->seed);
+        cr_expect_fail("a promise was broken; FAULTS_SEED=%" PRIu64, run->seed);
     else if (getenv("FAULTS_HISTORY") == NULL)
         (void)unlink(run->history);
 }

@@ -187,7 +187,7 @@ void faulty_stack_await_ready(void)
     if (replicas_of_stack_await_ready(LINKS_MS))
         return;
     print_readiness();
-    cr_assert(stack_wait(all_are_ready, NULL, READY_MS), "the stack does not become ready");
+    cr_assert(stack_wait(all_are_ready, NULL, READY_MS), "the stack is not ready in time");
 }
 
 /* -- faults of processes --------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ void faulty_stack_expect_no_crash(void)
     cr_assert_lt(fread(text, 1, LOG_MAX, log), LOG_MAX);
     fclose(log);
     cr_expect_not(supervisor_log_find_crash(text, killed, n_killed, line),
-                  "a process ended, and not by this test: %s", line);
+                  "a process ended, but not because of this test: %s", line);
     free(text);
 }
 

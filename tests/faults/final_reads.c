@@ -126,7 +126,8 @@ static bool all_is_delivered(void *closure)
 void final_reads(const struct org orgs[WORKLOAD_ORGS], struct receiver *receiver,
                  const struct webhook webhooks[WORKLOAD_ORGS])
 {
-    cr_expect(stack_wait(all_is_delivered, NULL, EVENTS_MS), "events wait for their delivery");
+    cr_expect(stack_wait(all_is_delivered, NULL, EVENTS_MS),
+              "events are still waiting for delivery");
     receiver_each(receiver, note_delivery, (void *)webhooks);
     for (int i = 0; i < WORKLOAD_ORGS; i++) {
         struct reader reader = {.org = &orgs[i], .number = i, .connection = {.fd = -1}};

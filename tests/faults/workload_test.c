@@ -102,7 +102,7 @@ Test(workload, counts_no_refusal_as_good)
 }
 
 /* The requests include some that must be refused. */
-Test(workload, counts_what_should_be_refused_and_is_not_as_failed)
+Test(workload, counts_missing_refusals_as_failures)
 {
     const struct workload_counts counts = run_against("200 OK");
 

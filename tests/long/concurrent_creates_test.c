@@ -70,7 +70,8 @@ static int64_t beside_pairs_us(const struct org *org, const struct org *neighbou
     pairs_await(pairs, sizes_of_form().first_pairs);
     us = neighbour_us(neighbour);
     seen = pairs_end(pairs);
-    cr_expect_eq(seen.others, 0, "%d answers but 201, such as %d", seen.others, seen.example);
+    cr_expect_eq(seen.others, 0, "%d responses other than 201, such as %d", seen.others,
+                 seen.example);
     return us;
 }
 

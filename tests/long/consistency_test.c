@@ -329,9 +329,9 @@ struct audit_counts {
 static void print_counts(const struct audit_counts *counts, int64_t unasked)
 {
     fprintf(stderr,
-            "%d requests: %lld answers with an entry of the same status; of 500 and 503, %lld "
-            "without an entry and %lld whose entry tells another end; %lld with nobody's key; %lld "
-            "without an answer, %lld of them with an entry\n",
+            "%d requests: %lld responses with an entry of the same status; of 500 and 503, %lld "
+            "without an entry and %lld whose entry has another outcome; %lld with an unknown key; "
+            "%lld without a response, %lld of them with an entry\n",
             run.total, (long long)counts->equal, (long long)counts->without,
             (long long)counts->other_outcome, (long long)counts->of_unknown_keys,
             (long long)counts->unanswered, (long long)unasked);
@@ -353,18 +353,18 @@ static void check_pairs(void)
 
     print_counts(&counts, unasked);
     cr_expect_eq(count_pairs(PAIRS "status < 500 AND request_id IS NULL", ids, statuses), 0,
-                 "answers without an entry");
+                 "responses without an entry");
     cr_expect_eq(count_pairs(PAIRS "status < 500 AND http_status <> status", ids, statuses), 0,
-                 "answers whose entries have another status");
+                 "responses whose entries have another status");
     cr_expect_eq(count_pairs(PAIRS "status = 503 AND http_status < 300 AND"
                                    " operation IN ('conversation.create', 'conversation.update')",
                              ids, statuses),
-                 0, "writes that were answered 503 and carried out");
-    cr_expect(unasked >= 0 && unasked <= counts.unanswered, "entries that nobody asked for");
+                 0, "writes that were carried out although answered 503");
+    cr_expect(unasked >= 0 && unasked <= counts.unanswered, "entries without a request");
     cr_expect_eq(sql_integer("SELECT count(*) FROM audit.entries"
                              " WHERE request_id = ANY ($1::uuid[])",
                              of_unknown_keys, NULL),
-                 0, "entries for a key that is nobody's");
+                 0, "entries for an unknown key");
     cr_expect_eq(counts.equal + counts.without + counts.other_outcome + counts.of_unknown_keys +
                      counts.unanswered,
                  run.total, "every request is in one of the counts");
@@ -392,7 +392,7 @@ static void check_writes(const char *organization)
                              "   WHERE made.organization_id = entry.organization_id"
                              "     AND made.id = conversation_id)",
                              organization, NULL),
-                 0, "entries of creations that are not there");
+                 0, "entries of creations without a conversation");
 }
 
 static int64_t count_entries(void)
@@ -409,7 +409,7 @@ static bool is_served(void *closure)
                ->status == 200;
 }
 
-Test(consistency, every_answer_has_its_entry_whoever_dies_meanwhile)
+Test(consistency, every_response_has_its_entry_even_if_processes_die)
 {
     struct worker *workers = calloc(WORKERS, sizeof(*workers));
     struct org org, bystander;

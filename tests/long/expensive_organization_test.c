@@ -312,7 +312,7 @@ static void compare(struct setup *setup, void (*expensive)(struct setup *setup),
     expensive(setup);
     for (int n = 0; n < VIEWS_MAX; n++) {
         beside_expensive = see(&setup->neighbour, setup->conversation, setup->load,
-                               "beside expensive ones", seconds);
+                               "with expensive ones", seconds);
         cr_expect_gt(beside_expensive.load.responses, 0);
         cr_expect_eq(beside_expensive.failures, 0);
         if (!felt(&beside_expensive, &beside_reads, times_max))
@@ -330,7 +330,7 @@ static void rare_entries(struct setup *setup)
     fill(setup->load, &setup->hostile, "GET", "/audit?operation=unknown", "");
 }
 
-Test(expensive_organization, does_not_feel_a_search_for_rare_entries)
+Test(expensive_organization, does_not_slow_others_by_a_search_for_rare_entries)
 {
     struct setup setup;
 
@@ -344,7 +344,7 @@ static void many_conversations(struct setup *setup)
     fill(setup->load, &setup->hostile, "POST", "/conversations/search", search_of("many", 0));
 }
 
-Test(expensive_organization, does_not_feel_a_contact_of_very_many)
+Test(expensive_organization, does_not_slow_others_by_a_contact_with_very_many_conversations)
 {
     struct setup setup;
 
@@ -358,7 +358,7 @@ static void many_filters(struct setup *setup)
     fill(setup->load, &setup->hostile, "POST", "/conversations/search", search_of("large", 48));
 }
 
-Test(expensive_organization, does_not_feel_many_filters_over_large_attributes)
+Test(expensive_organization, does_not_slow_others_by_many_filters_over_large_attributes)
 {
     struct setup setup;
 
@@ -372,7 +372,7 @@ static void lists(struct setup *setup)
     fill_with_lists(setup->load, &setup->hostile);
 }
 
-Test(expensive_organization, does_not_feel_the_lists_of_the_dashboard)
+Test(expensive_organization, does_not_slow_others_by_the_lists_of_the_dashboard)
 {
     struct setup setup;
 
@@ -397,7 +397,7 @@ static void large_bodies(struct setup *setup)
     }
 }
 
-Test(expensive_organization, does_not_feel_the_largest_bodies)
+Test(expensive_organization, does_not_slow_others_by_the_largest_bodies)
 {
     struct setup setup;
 
@@ -410,7 +410,7 @@ static void large_pages(struct setup *setup)
     fill(setup->load, &setup->hostile, "POST", "/conversations/search", LARGE_PAGE_SEARCH);
 }
 
-Test(expensive_organization, does_not_feel_the_largest_pages)
+Test(expensive_organization, does_not_slow_others_by_the_largest_pages)
 {
     struct setup setup;
 

@@ -164,7 +164,7 @@ static void fail_over(struct failover *failover, const struct way *way, struct l
         patroni_node_lose_log(gone);
     cr_assert(stack_wait(takes_writes, other, WITHIN_MS), "%s: no promotion", way->name);
     failover->promoted_us = clock_mono_us();
-    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not heal", way->name);
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not recover", way->name);
     way->bring_back(gone);
     (void)patroni_cluster_await_synchronous(&cluster);
     failover->over_us = clock_mono_us();
@@ -181,7 +181,7 @@ static void lose_standby(struct failover *failover, const struct way *way, struc
     failover->failed_us = failover->promoted_us = clock_mono_us();
     way->take_away(gone);
     stack_let_run(STANDBY_AWAY_MS);
-    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not heal", way->name);
+    cr_assert(load_await_served(load, SOME, WITHIN_MS), "%s: it does not recover", way->name);
     way->bring_back(gone);
     cr_assert_eq(patroni_cluster_await_synchronous(&cluster), primary, "the standby took over");
     failover->over_us = clock_mono_us();
@@ -216,7 +216,7 @@ static void check_failover(const struct load *load, const struct failover *failo
             (double)(last_us - failover->promoted_us) / 1e6,
             load_failures(load, failover->failed_us, failover->over_us),
             load_sent(load, failover->failed_us, failover->over_us));
-    cr_expect_leq(last_us - failover->promoted_us, HEALED_WITHIN_US, "%s: healed late",
+    cr_expect_leq(last_us - failover->promoted_us, HEALED_WITHIN_US, "%s: recovered late",
                   failover->way);
 }
 

@@ -176,7 +176,7 @@ Test(large_move, loses_no_row)
         move_one(is_whole ? whole[i] : usual[i]);
     load_stop(beside);
     load_tell_failures(beside, 0);
-    cr_expect_eq(load_last_failure_us(beside), 0, "another organization's");
+    cr_expect_eq(load_last_failure_us(beside), 0, "a request of another organization failed");
     load_check_consistency(beside);
     own_stack_stop();
 }

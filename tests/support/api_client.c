@@ -38,7 +38,7 @@ static void copy_member(const json_t *object, const char *name, char *out, size_
 {
     const char *text = json_string_value(json_object_get(object, name));
 
-    cr_assert(text != NULL && strlen(text) < capacity, "convctl printed no proper %s", name);
+    cr_assert(text != NULL && strlen(text) < capacity, "convctl printed no valid %s", name);
     memcpy(out, text, strlen(text) + 1);
 }
 
@@ -213,8 +213,8 @@ const char *text_at(const struct client_response *response, const char *path)
 {
     const char *text = json_string_value(at(response, path));
 
-    cr_assert_not_null(text, "%s: %d, %s is no string: %s", response->about, response->status, path,
-                       response->body);
+    cr_assert_not_null(text, "%s: %d, %s is not a string: %s", response->about, response->status,
+                       path, response->body);
     return text;
 }
 
@@ -222,7 +222,7 @@ long long integer_at(const struct client_response *response, const char *path)
 {
     const json_t *value = at(response, path);
 
-    cr_assert(json_is_integer(value), "%s: %d, %s is no integer: %s", response->about,
+    cr_assert(json_is_integer(value), "%s: %d, %s is not an integer: %s", response->about,
               response->status, path, response->body);
     return json_integer_value(value);
 }
@@ -252,9 +252,9 @@ void expect_members(const json_t *object, const char *names)
     const char *name;
     json_t *value;
 
-    cr_assert(json_is_object(object), "no object, where one with %s was expected", names);
+    cr_assert(json_is_object(object), "no object, but one with %s was expected", names);
     json_object_foreach((json_t *)object, name, value)
-        cr_assert(is_one_of(name, names), "member %s is none of: %s", name, names);
+        cr_assert(is_one_of(name, names), "unexpected member %s, not one of: %s", name, names);
     for (const char *p = names; *p != '\0'; p++)
         count += *p == ' ';
     cr_assert_eq(json_object_size(object), count, "%zu members, where these were expected: %s",
@@ -320,7 +320,7 @@ void expect_uuid(const char *text)
 {
     struct uuid id;
 
-    cr_assert(uuid_parse(str_of(text), &id), "%s is no UUID in lower case", text);
+    cr_assert(uuid_parse(str_of(text), &id), "%s is not a UUID in lower case", text);
 }
 
 void expect_recorded(const struct org *org, const struct client_response *response,

@@ -84,5 +84,5 @@ static bool leaves_nobody_out(void *closure)
 
 void balancer_await_all(void)
 {
-    cr_assert(stack_wait(leaves_nobody_out, NULL, READY_WITHIN_MS), "a gateway is left out");
+    cr_assert(stack_wait(leaves_nobody_out, NULL, READY_WITHIN_MS), "a gateway gets no requests");
 }

@@ -160,11 +160,11 @@ static struct gateway_restart after_kill(struct replica *gateway)
         atomic_store(&run->pingers[i].n_served, 0);
     start_us = clock_mono_us();
     replica_launch_again(gateway, (const char *const[]){NULL});
-    cr_assert(stack_wait(are_served, run, WITHIN_MS), "it does not come back");
+    cr_assert(stack_wait(are_served, run, WITHIN_MS), "it does not serve again");
     stop(run);
     restart = summarize(run, start_us);
     free(run);
-    fprintf(stderr, "served after %lld ms, healed after %lld ms: %d turned away, %d after a 200\n",
+    fprintf(stderr, "served after %lld ms, recovered after %lld ms: %d refused, %d after a 200\n",
             (long long)restart.first_us / 1000, (long long)restart.healed_us / 1000,
             restart.n_refused, restart.n_after_served);
     return restart;

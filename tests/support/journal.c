@@ -45,8 +45,8 @@ void journal_write(const struct journal_entry *entry)
     set(line, "sent", entry->sent, entry->sent_n);
     set(line, "head", entry->head, entry->head_n);
     set(line, "body", entry->body, entry->body_n);
-    cr_assert(json_is_string(json_object_get(line, "head")), "an answer's head is no UTF-8");
-    cr_assert(json_is_string(json_object_get(line, "body")), "an answer's body is no UTF-8");
+    cr_assert(json_is_string(json_object_get(line, "head")), "a response's head is not UTF-8");
+    cr_assert(json_is_string(json_object_get(line, "body")), "a response's body is not UTF-8");
     text = json_dumps(line, JSON_COMPACT);
     cr_assert_not_null(text);
     n = strlen(text);

@@ -350,7 +350,7 @@ static void check_audit_log(const struct load *load)
     char *statuses = array_of(load, must_be_recorded, print_status);
 
     cr_assert_eq(sql_integer(wrong, load->org.id, ids, statuses, "1", NULL), 0,
-                 "answers without exactly one entry of the same status");
+                 "responses without exactly one entry of the same status");
     free(ids);
     free(statuses);
     ids = array_of(load, may_be_recorded, print_id);
@@ -364,7 +364,7 @@ static void check_audit_log(const struct load *load)
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.entries WHERE organization_id = $1::uuid"
                              " AND request_id = ANY ($2::uuid[]) AND http_status < 300",
                              load->org.id, ids, NULL),
-                 0, "writes that were answered 503 and carried out");
+                 0, "writes that were carried out although answered 503");
     free(ids);
 }
 
@@ -386,8 +386,10 @@ static void check_creates(const struct load *load)
         "              GROUP BY conversation_id) AS entry ON conversation_id = made.id"
         " WHERE organization_id = $1::uuid AND n IS DISTINCT FROM 1";
 
-    cr_assert_eq(sql_integer(missing, load->org.id, created, NULL), 0, "a 201 is not there");
-    cr_assert_eq(sql_integer(written, load->org.id, refused, NULL), 0, "a 503 has left something");
+    cr_assert_eq(sql_integer(missing, load->org.id, created, NULL), 0,
+                 "a conversation answered 201 does not exist");
+    cr_assert_eq(sql_integer(written, load->org.id, refused, NULL), 0,
+                 "a create answered 503 was carried out");
     cr_assert_eq(sql_integer(unrecorded, load->org.id, NULL), 0,
                  "a conversation without exactly one entry of its creation");
     cr_assert_eq(sql_integer("SELECT (SELECT count(*) FROM conversation.conversations"
@@ -421,9 +423,10 @@ static void check_updates(const struct load *load)
             const json_t *value = at(response, format("custom_attributes.k%d", key));
             int holds = value != NULL ? (int)json_integer_value(value) : -1;
 
-            cr_assert_geq(holds, last_success[key], "an update that was answered 200 is lost");
+            cr_assert_geq(holds, last_success[key], "an update answered 200 is lost");
             if (holds > last_success[key])
-                cr_assert_neq(load->records[holds].status, 503, "a 503 has left an update");
+                cr_assert_neq(load->records[holds].status, 503,
+                              "an update answered 503 was carried out");
         }
     }
 }

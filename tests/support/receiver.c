@@ -99,7 +99,7 @@ static bool read_request(struct visit *visit)
         visit->n += (size_t)got;
         visit->request[visit->n] = '\0';
         if (visit->request[0] == 0x16 && visit->tls == NULL) {
-            say(visit, "HTTP/1.1 400 This is no TLS\r\n\r\n");
+            say(visit, "HTTP/1.1 400 This is not TLS\r\n\r\n");
             return false;
         }
         body = strstr(visit->request, "\r\n\r\n");

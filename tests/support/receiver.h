@@ -13,7 +13,7 @@
  *              /endless-line  one header line without end
  *              /full          200 with 4,096 bytes of a longer body, then nothing
  *              /bad-chunk     200 in chunks, the second of which has no length
- *              /upgrade       101, unasked      /no-header     200, with a line that is no header
+ *              /upgrade       101, unasked      /no-header     200, with a line that is not a header
  *              /goes-on       200; its first header has a continuation line that is missing
  *              /squeezed      200, compressed in transfer
  *              /slow/MS       200 after MS

@@ -230,7 +230,7 @@ int replica_await_end(struct replica *replica)
     while (waitpid(replica->pid, &status, 0) < 0)
         cr_assert_eq(errno, EINTR);
     replica->pid = 0;
-    cr_assert(WIFEXITED(status), "the replica ended badly: %x", status);
+    cr_assert(WIFEXITED(status), "the replica failed with %x", status);
     return WEXITSTATUS(status);
 }
 

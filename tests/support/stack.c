@@ -205,7 +205,7 @@ static int run_failing(const char *first, va_list rest, json_t **error)
     const int exit_status = run_convctl(first, rest, output, complaint, sizeof(complaint));
     json_t *value;
 
-    cr_assert_neq(exit_status, 0, "convctl %s was to fail: %s", first, output);
+    cr_assert_neq(exit_status, 0, "convctl %s should have failed: %s", first, output);
     cr_assert_str_eq(output, "", "convctl %s failed and printed a result", first);
     free(output);
     value = json_loads(complaint, 0, NULL);

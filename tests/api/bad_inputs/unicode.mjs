@@ -98,9 +98,9 @@ const blank = [
   ['an email of blanks', contact('"email":" \\t"'), bad('from.email', 'must not be blank')],
   ['an email of wide blanks', contact('"email":"\\u3000"'), bad('from.email', 'must not be blank')],
   ['a phone of blanks', contact('"phone":"\\u00a0\\u2003"'), bad('from.phone', 'must not be blank')],
-  ['a contact’s id with a blank behind', create('{"external_id":"a","from":{"external_id":"b\\u2028"}}'),
+  ['a contact’s id with a blank after', create('{"external_id":"a","from":{"external_id":"b\\u2028"}}'),
     bad('from.external_id', OUTER)],
-  ['a blank behind what is searched for',
+  ['a blank after what is searched for',
     search('{"query":{"field":"contact.external_id","operator":"=","value":"a\\u205f"}}'),
     bad('query.value', OUTER)],
 ];
@@ -166,9 +166,9 @@ const wrongKinds = [
 
 // Valid: stored as sent, code point by code point.
 const good = [
-  ['a code point that is no character', '\\uffff'],
-  ['the last code point, which is no character', '\\udbff\\udfff'],
-  ['a code point from the middle that is no character', '\\ufdd0'],
+  ['a code point that is not a character', '\\uffff'],
+  ['the last code point, which is not a character', '\\udbff\\udfff'],
+  ['a code point from the middle that is not a character', '\\ufdd0'],
   ['one for private use', '\\ue000'],
   ['one that is not assigned', '\\u0378'],
   ['a byte order mark inside', 'a\\ufeffb'],

@@ -126,7 +126,7 @@ const others = [
   ['an endpoint at a list', members('{"url":["https://example.com/"],"events":["ticket.created"]}'),
     url('must be a string')],
   ['an endpoint for no event', members(`{${GOOD},"events":[]}`), bad('events', 'must be an array of 1 to 10 events')],
-  ['an endpoint for an event that is none', members(`{${GOOD},"events":["ticket.deleted"]}`), bad('events[0]',
+  ['an endpoint for an unknown event', members(`{${GOOD},"events":["ticket.deleted"]}`), bad('events[0]',
     EVENT)],
   ['an endpoint for everything', members(`{${GOOD},"events":["*"]}`), bad('events[0]', EVENT)],
   ['an endpoint for a word', members(`{${GOOD},"events":"ticket.created"}`),

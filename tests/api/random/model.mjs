@@ -153,7 +153,7 @@ export class Model {
     const whose = named
       ?? { id: contact?.id, external_id: body.from.external_id, name: null, email: null, phone: null };
     if (named === undefined) {
-      must(own.contacts.every((one) => one.id !== whose.id), 'the contact is another that was there');
+      must(own.contacts.every((one) => one.id !== whose.id), 'the contact is another existing one');
       own.contacts.push(whose);
     }
     Object.assign(whose, this.profileAfter(whose, profile));

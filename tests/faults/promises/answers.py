@@ -55,29 +55,29 @@ class Answers:
             if not is_disturbed:
                 self.checker.broken("nothing fails without a fault", brief(op))
             elif op["status"] == 0 and not self.causes.may_be_unanswered(op):
-                self.checker.broken("a gateway that lives answers", brief(op))
+                self.checker.broken("a running gateway responds", brief(op))
         elif "key" not in op["args"] and op["status"] not in right_statuses(op):
-            self.checker.broken("a request gets the status that it is to get", brief(op), "instead of",
+            self.checker.broken("a request gets the expected status", brief(op), "instead of",
                                 right_statuses(op))
 
     def check_time(self, op):
         took = op["end"] - op["begin"]
         if took > LATE and not self.causes.may_be_late(op):
-            self.checker.broken("no answer is late", brief(op), f"took {took / 1e6:.1f} s")
+            self.checker.broken("no response is late", brief(op), f"took {took / 1e6:.1f} s")
 
     def check_error(self, op):
         got = op.get("got") or {}
         if got.get("request_id") != op["id"]:
-            self.checker.broken("an error is in its envelope", brief(op))
+            self.checker.broken("an error has the documented form", brief(op))
         elif got.get("code") not in CODES.get(op["status"], ()):
-            self.checker.broken("an error has a code of its status", brief(op), got)
+            self.checker.broken("an error has a code that fits its status", brief(op), got)
 
     def check_ping(self, op, got):
         wall = self.history.run["wall"]
         if got["organization_id"] != self.history.orgs[op["org"]] or got["scope"] != op["args"]["scope"]:
-            self.checker.broken("an answer is of the key's own organization", brief(op), got)
+            self.checker.broken("a response is from the key's organization", brief(op), got)
         if not (op["begin"] + wall) / 1e6 - 2 <= got["server_time"] <= (op["end"] + wall) / 1e6 + 1:
-            self.checker.broken("server_time is the time of the answer", brief(op), json.dumps(got))
+            self.checker.broken("server_time is the time of the response", brief(op), json.dumps(got))
 
 
 class Keys:
@@ -101,7 +101,7 @@ class Keys:
                 continue
             self.checker.counts["uses of keys that come and go"] += 1
             if op["status"] not in (200, 401):
-                self.checker.broken("a key works or does not", brief(op))
+                self.checker.broken("a use of a key gets 200 or 401", brief(op))
             if op["status"] == 401 and op["end"] < self.tried.get(key, FINAL) and key in self.made:
                 self.checker.broken("a key works until it is revoked", brief(op))
             if key in self.revoked:

@@ -40,10 +40,10 @@ class Attributes:
     def check_update(self, op):
         for key, value in op["args"]["set"].items():
             if op["got"]["attrs"].get(key) != value:
-                self.checker.broken("an update answers with what it wrote", brief(op), op["got"])
+                self.checker.broken("an update responds with what it wrote", brief(op), op["got"])
         now = (op["begin"] + self.history.run["wall"]) / 1e6
         if op["got"]["updated"] < now - 2:
-            self.checker.broken("an update moves updated_at", brief(op), op["got"]["updated"])
+            self.checker.broken("an update advances updated_at", brief(op), op["got"]["updated"])
 
     def check_read(self, op, conversation):
         attrs = conversation["attrs"] or {}
@@ -54,7 +54,7 @@ class Attributes:
             if writes is not None:
                 self.check_value(op, conversation["id"], key, attrs.get(key), writes)
             elif key in attrs:
-                self.checker.broken("no attribute is there that nobody wrote", brief(op), key, attrs)
+                self.checker.broken("every attribute was written by a request", brief(op), key, attrs)
         for update in self.updates.get(conversation["id"], ()):
             if update["end"] < op["begin"] and update["got"]["updated"] > conversation["updated"]:
                 self.checker.broken("updated_at does not go back", brief(op), brief(update))
@@ -68,13 +68,13 @@ class Attributes:
         if value is None and newest_begin is None:
             return
         if value is not None and not sources:
-            self.checker.broken("a value was written by a write that may have been carried out",
+            self.checker.broken("every value is from a write that may have been carried out",
                                 brief(op), conversation, key, value)
             return
         # A write that ended before an acknowledged one began, which in turn ended before this read began, has been
         # overwritten.
         if newest_begin is not None and all(latest(write) < newest_begin for write in sources):
-            self.checker.broken("no read is stale, and no update lost", brief(op), conversation, key,
+            self.checker.broken("no read is stale and no update is lost", brief(op), conversation, key,
                                 "is", value, "after",
                                 brief(max(done_before, key=lambda write: write["begin"])))
 
@@ -100,10 +100,10 @@ class Origins:
         ext, attrs = conversation["ext"], conversation["attrs"] or {}
         born = self.by_born.get(attrs.get("born"))
         if born is not None and effect(born) == NEVER:
-            self.checker.broken("what was answered 503 or refused wrote nothing", brief(born), brief(op))
+            self.checker.broken("a request answered 503 or refused wrote nothing", brief(born), brief(op))
         elif born is None or born["args"]["ext"] != ext or born["status"] not in MAY_HAVE_MADE \
                 or born["begin"] >= op["end"] or self.makers.get(ext, born) is not born:
-            self.checker.broken("a conversation keeps what it was made with", brief(op), conversation,
+            self.checker.broken("a conversation keeps the values of its creation", brief(op), conversation,
                                 brief(born) if born else "")
         if attrs.get("kind") != kind_of(ext):
-            self.checker.broken("a conversation keeps what it was made with", brief(op), conversation)
+            self.checker.broken("a conversation keeps the values of its creation", brief(op), conversation)

@@ -37,13 +37,13 @@ class AuditLog:
         broken, status = self.checker.broken, op["status"]
         if status == 401 or op["args"].get("refused") == 401:
             if entries:
-                broken("what has no key has no entry", brief(op), entries)
+                broken("a request without a key has no entry", brief(op), entries)
             return
         if len(entries) > 1:
-            broken("no answer has two entries", brief(op), entries)
+            broken("no response has two entries", brief(op), entries)
         if not entries:
             if status < 500:
-                broken("an answer has its entry", brief(op))
+                broken("a response has its entry", brief(op))
             else:
                 self.checker.counts["500 and 503 without an entry"] += 1
             return
@@ -54,9 +54,9 @@ class AuditLog:
         if noted == status:
             self.check_ids(op, conversation)
         elif status < 500:
-            broken("an entry has the answer's status", brief(op), entries)
+            broken("an entry has the response's status", brief(op), entries)
         elif status == 503 and noted < 300 and op["op"] in ("create", "update"):
-            broken("what was answered 503 or refused wrote nothing", brief(op), entries)
+            broken("a request answered 503 or refused wrote nothing", brief(op), entries)
         else:
             self.checker.counts["500 and 503 whose entry tells what came of it"] += 1
 
@@ -70,10 +70,10 @@ class AuditLog:
         for request, entries in self.entries.items():
             op = self.asked.get(request)
             if op is not None and op["org"] != self.org:
-                self.checker.broken("no organization sees another's", brief(op), entries)
+                self.checker.broken("no organization sees another's data", brief(op), entries)
             strangers += op is None
         if strangers > unanswered:
-            self.checker.broken("every entry is of a request", self.org, strangers, "entries of nobody's,",
+            self.checker.broken("every entry is from a request", self.org, strangers, "entries of nobody's,",
                                 unanswered, "requests without an answer")
 
     # -- writes, whatever the response ------------------------------------------------------------
@@ -125,7 +125,7 @@ class AuditLog:
         for request, *_ in (op.get("got") or {}).get("audit_logs", ()):
             other = self.asked.get(request)
             if other is not None and other["org"] != self.org:
-                self.checker.broken("no organization sees another's", brief(op), brief(other))
+                self.checker.broken("no organization sees another's data", brief(op), brief(other))
 
     def check_seal(self):
         found = self.history.verified.get(self.org)

@@ -20,7 +20,7 @@ class Creates:
             self.check_one(ext, ops, self.there.get(ext, []))
         for ext, found in self.there.items():
             if ext not in self.by_ext:
-                self.checker.broken("nothing is there that nobody made", self.org, found)
+                self.checker.broken("every conversation was created by a request", self.org, found)
 
     def check_one(self, ext, ops, there):
         broken = self.checker.broken
@@ -29,11 +29,11 @@ class Creates:
         if len(ids) > 1 or len(there) > 1:
             broken("an external id has one conversation", self.org, ext, ids, *map(brief, ops))
         if sum(op["status"] == 201 for op in ops) > 1:
-            broken("one of racing creates makes it", *map(brief, ops))
+            broken("only one of racing creates gets 201", *map(brief, ops))
         if answered and not there:
-            broken("what was acknowledged is there", *map(brief, ops))
+            broken("no acknowledged create is lost", *map(brief, ops))
         if there and all(effect(op) == NEVER for op in ops):
-            broken("what was answered 503 or refused wrote nothing", ext, *map(brief, ops))
+            broken("a request answered 503 or refused wrote nothing", ext, *map(brief, ops))
         for op in answered:
             self.check_answer(op, ops, there)
         for op in ops:
@@ -42,19 +42,19 @@ class Creates:
     def check_answer(self, op, ops, there):
         got, args, broken = op["got"], op["args"], self.checker.broken
         if got["ext"] != args["ext"] or got["contact"] != args["contact"]:
-            broken("an answer is about what was asked for", brief(op), got)
+            broken("a response is about the requested conversation", brief(op), got)
         if there and there[0][0] != args["contact"]:
             broken("a conversation stays with its contact", brief(op), there[0])
         makers = [other for other in ops if other is not op and other["begin"] < op["end"]
                   and effect(other) != NEVER]
         if (op["status"] == 200) != op.get("replay", False):
-            broken("a replay says so, and nothing else does", brief(op))
+            broken("replays, and only replays, are marked", brief(op))
         if op["status"] == 200 and not makers:
-            broken("a replay is of what was made", brief(op))
+            broken("a replay is of an existing conversation", brief(op))
         if op["status"] == 201 and any(other["end"] < op["begin"] and effect(other) == DONE for other in ops):
-            broken("a replay makes nothing new", *map(brief, ops))
+            broken("a repeated create is a replay", *map(brief, ops))
         if op["status"] == 201 and "born" in args and got["attrs"].get("born") != args["born"]:
-            broken("a new conversation has the attributes that it was given", brief(op), got)
+            broken("a new conversation has the given attributes", brief(op), got)
 
     def check_conflict(self, op, ops):
         if op["status"] != 409:
@@ -62,4 +62,4 @@ class Creates:
         others = [other for other in ops if effect(other) != NEVER and other["begin"] < op["end"]
                   and other["args"]["contact"] != op["args"]["contact"]]
         if not others:
-            self.checker.broken("a conflict has another that it conflicts with", brief(op))
+            self.checker.broken("a conflict is with another create", brief(op))

@@ -26,7 +26,7 @@ class Events:
             if len(events) > 1:
                 self.checker.broken("a conversation has one event", self.org, conversation, events)
         for conversation in self.of.keys() - there:
-            self.checker.broken("an event is of what is there", self.org, conversation)
+            self.checker.broken("an event is about an existing conversation", self.org, conversation)
         for deliveries in self.events.values():
             for delivery in deliveries:
                 self.check_form(delivery)
@@ -40,15 +40,15 @@ class Events:
         if body.get("id") != delivery["event"] or body.get("type") != "conversation.created" or \
                 delivery["header"] != body["type"] or \
                 (body.get("data") or {}).keys() != {"id", "channel", "status"}:
-            self.checker.broken("a delivery has the form that was promised", delivery)
+            self.checker.broken("a delivery has the documented form", delivery)
 
     def check_attempts(self, deliveries):
         broken = self.checker.broken
         if len({delivery["delivery"] for delivery in deliveries}) < len(deliveries):
-            broken("each attempt has an id of its own", deliveries)
+            broken("each attempt has its own id", deliveries)
         if len(deliveries) > ATTEMPTS_MAX:
-            broken("an event comes three times at most", deliveries)
+            broken("an event arrives at most three times", deliveries)
         self.checker.counts["events that came twice"] += len(deliveries) > 1
         for one, next_one in itertools.pairwise(deliveries):
             if not self.checker.causes.cut_off_delivery(one["at"], next_one["at"]):
-                broken("an event comes twice only when an attempt was cut off", deliveries)
+                broken("an event arrives again only after an interrupted attempt", deliveries)

@@ -42,34 +42,34 @@ class Reads:
         for pages in walks.values():
             self.check_walk(sorted(pages, key=lambda op: op["args"]["page"]))
         for conversation in self.made.keys() - self.history.ids_there(self.org):
-            self.checker.broken("what was acknowledged is there", self.org, conversation)
+            self.checker.broken("no acknowledged create is lost", self.org, conversation)
 
     def check_get(self, op):
         conversation = op["args"].get("conversation")
         if op["status"] == 404 and "across" not in op["args"] \
                 and self.made.get(conversation, FINAL) < op["begin"]:
-            self.checker.broken("what was acknowledged is there", brief(op))
+            self.checker.broken("no acknowledged create is lost", brief(op))
         if op["status"] != 200:
             return
         if op["got"]["id"] != conversation or op["got"]["ext"] != op["args"].get("ext", op["got"]["ext"]):
-            self.checker.broken("an answer is about what was asked for", brief(op), op["got"])
+            self.checker.broken("a response is about the requested conversation", brief(op), op["got"])
         if "across" in op["args"] or op["got"]["id"] in self.ids_of_others:
-            self.checker.broken("no organization sees another's", brief(op), op["got"])
+            self.checker.broken("no organization sees another's data", brief(op), op["got"])
 
     def check_page(self, op):
         got, args = op["got"], op["args"]
         for conversation in got["conversations"]:
             if conversation["id"] in self.ids_of_others:
-                self.checker.broken("no organization sees another's", brief(op), conversation)
+                self.checker.broken("no organization sees another's data", brief(op), conversation)
             if conversation["contact"] != args["contact"]:
-                self.checker.broken("a search is for one contact", brief(op), conversation)
+                self.checker.broken("a search finds only the contact's conversations", brief(op), conversation)
             if args.get("kind") and conversation["attrs"].get("kind") != args["kind"]:
-                self.checker.broken("a filter leaves out what does not match", brief(op), conversation)
+                self.checker.broken("a filter excludes what does not match", brief(op), conversation)
         order = [conversation["created"] for conversation in got["conversations"]]
         if order != sorted(order, reverse=True):
             self.checker.broken("newest first", brief(op), order)
         if got["page"] != args["page"] + 1:
-            self.checker.broken("a page has its number", brief(op), got["page"])
+            self.checker.broken("a page has the right number", brief(op), got["page"])
 
     def due(self, op):
         """What a search must find: conversations acknowledged before it began."""
@@ -83,7 +83,7 @@ class Reads:
         possible = [ext for ext, begin in self.asked_for[op["args"]["contact"]].items()
                     if begin < op["end"] and kind in (None, kind_of(ext))]
         if not len(due) <= total <= len(possible):
-            self.checker.broken("total_count is the whole count", brief(op), total, "instead of", len(due),
+            self.checker.broken("total_count counts all pages", brief(op), total, "instead of", len(due),
                                 "to", len(possible))
 
     def check_walk(self, pages):
@@ -93,7 +93,7 @@ class Reads:
             return
         for page in pages[:-1]:
             if len(page["got"]["conversations"]) != first["args"]["per_page"]:
-                self.checker.broken("a page that has a next one is full", brief(page))
+                self.checker.broken("every page but the last is full", brief(page))
         found = [conversation["id"] for page in pages for conversation in page["got"]["conversations"]]
         if len(found) != len(set(found)):
             self.checker.broken("no conversation is on two pages", brief(first), found)
@@ -101,5 +101,5 @@ class Reads:
             return
         missing = self.due(first) - set(found)
         if missing:
-            self.checker.broken("a search finds what was acknowledged", brief(first), missing)
+            self.checker.broken("a search finds acknowledged conversations", brief(first), missing)
         self.checker.counts["walks through pages"] += 1

@@ -98,7 +98,7 @@ Test(keys, that_are_rotated_with_no_overlap_are_refused_when_that_is_announced)
     expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
     json_decref(successor);
     cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, NULL), 1);
-    cr_assert_str_eq(code, "conflict", "what has ended has no successor");
+    cr_assert_str_eq(code, "conflict", "an ended key has no successor");
 }
 
 Test(keys, of_others_and_overlaps_of_ones_own_choice_are_refused)
@@ -142,7 +142,7 @@ Test(keys, end_at_the_very_second)
         served += response->status == 200;
         refused += response->status == 401;
     } while (refused < 20); /* far below the failures that an address may have in a minute */
-    cr_assert_gt(served, 20, "it was to be known well when it ended");
+    cr_assert_gt(served, 20, "the key must be in use when it ends");
     json_decref(key);
 }
 
@@ -159,7 +159,7 @@ static bool is_noted(void *closure)
     return sql_integer(last_used, org->id, org->read_key_id, NULL) > 0;
 }
 
-Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
+Test(keys, are_recorded_as_used_soon_after_and_apart_from_the_requests)
 {
     struct org org;
     struct replica gateway;
@@ -172,7 +172,7 @@ Test(keys, are_noted_as_used_soon_after_and_beside_the_requests)
             http_send(&(struct client_request){
                 .method = "GET", .base = gateway.base, .path = "/ping", .key = org.read_key}),
             200);
-    cr_assert(stack_wait(is_noted, &org, 30000), "told every 10 seconds");
+    cr_assert(stack_wait(is_noted, &org, 30000), "usage is reported every 10 seconds");
     noted_s = sql_integer(last_used, org.id, org.read_key_id, NULL);
     cr_assert(noted_s >= began_s && noted_s <= clock_us() / 1000000);
     cr_assert_eq(sql_integer(last_used, org.id, org.full_key_id, NULL), 0, "it was never used");

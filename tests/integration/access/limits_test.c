@@ -171,20 +171,21 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
         failed = leases_failed(gateways);
         run_through(&load, gateways, org.full_key, windows);
     } while (leases_failed(gateways) > failed && ++tries < TRIES);
-    cr_assert_lt(tries, TRIES, "access was out of reach, whenever it was tried");
+    cr_assert_lt(tries, TRIES, "access was unreachable in every try");
     for (int i = 0; i < windows; i++) {
         fprintf(stderr, "window %d: %d admitted, %d refused\n", i + 1, load.admitted[i],
                 load.refused[i]);
         max = load.admitted[i] > max ? load.admitted[i] : max;
         min = load.admitted[i] < min ? load.admitted[i] : min;
-        cr_expect_gt(load.refused[i], LIMIT, "hardly more came than was let in");
+        cr_expect_gt(load.refused[i], LIMIT, "too few requests to exceed the limit");
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
             min, max, load.failed);
     /* The gateway may have counted a failed request. */
-    cr_assert_leq(load.failed, windows * LIMIT / 20, "too many failures to tell");
+    cr_assert_leq(load.failed, windows * LIMIT / 20, "too many failures for a result");
     cr_assert_leq(max, ADMITTED_MAX);
-    cr_assert_geq(min + load.failed, LIMIT - LIMIT / 10, "the limit is what it says");
+    cr_assert_geq(min + load.failed, LIMIT - LIMIT / 10,
+                  "fewer requests were admitted than the limit allows");
     replicas_stop(gateways, GATEWAYS);
 }
 
@@ -228,7 +229,7 @@ Test(limits, failures_are_counted_for_each_address_and_cost_others_nothing)
     expect_error(response, 429, "rate_limit_exceeded", "*");
     cr_assert_geq(http_header_integer(response, "Retry-After"), 1);
     cr_assert_leq(http_header_integer(response, "Retry-After"), 60);
-    cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0, "refused before any look-up");
+    cr_assert_eq(replica_metric(&gateway, LOOKUPS), 0, "refused before any lookup");
     /* The same address in another spelling. */
     expect_status(ping_from(&gateway, "::ffff:198.51.100.1", "x"), 429);
     /* Another address, and one that claims to forward for the throttled address. */
@@ -348,9 +349,10 @@ Test(limits, made_up_keys_cost_the_database_next_to_nothing_and_known_keys_are_s
     sent = send_made_up_keys(&gateway, org.full_key, LOOKUP_BUDGET_MAX);
     took_s = (clock_mono_us() - began_us) / 1000000 + 1;
     asked = replica_metric(&gateway, LOOKUPS);
-    cr_assert(stack_wait(are_told, &scanned, 30000), "the right table is looked at");
-    fprintf(stderr, "%d made-up keys in %lld s: %lld look-ups, %lld in the database's own count\n",
-            sent, (long long)took_s, (long long)asked, (long long)(scans() - scanned.before));
+    cr_assert(stack_wait(are_told, &scanned, 30000),
+              "the database counts no lookups in this table");
+    fprintf(stderr, "%d made-up keys in %lld s: %lld lookups, %lld by the database's count\n", sent,
+            (long long)took_s, (long long)asked, (long long)(scans() - scanned.before));
     cr_assert_leq(asked, LOOKUP_BUDGET_MAX + took_s * (LOOKUP_BUDGET_PER_SECOND + 1));
     /* Scans by earlier tests may be included. */
     cr_assert_leq(scans() - scanned.before, asked + asked / 2);

@@ -142,7 +142,7 @@ Test(members, accept_an_invitation_once_also_when_two_try_at_the_same_time)
                  1);
 }
 
-Test(members, are_invited_only_as_what_the_inviter_may_give)
+Test(members, are_invited_only_with_a_role_that_the_inviter_may_give)
 {
     struct dashboard_user ada;
     struct service_reply reply;
@@ -156,8 +156,8 @@ Test(members, are_invited_only_as_what_the_inviter_may_give)
     reply = invite(ada.org.id, "x@example.org", "owner", "owner");
     cr_assert_eq(reply.outcome, OUTCOME_OK);
     cr_assert_eq(invite(ada.org.id, "x@example.org", "member", "admin").outcome,
-                 OUTCOME_INSUFFICIENT_ROLE, "an admin takes the role owner from nobody");
-    cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_LAST_OWNER, "who has not come yet is none");
+                 OUTCOME_INSUFFICIENT_ROLE, "an admin cannot replace an owner's invitation");
+    cr_assert_eq(remove_by(&ada, "owner"), OUTCOME_LAST_OWNER, "an invited owner does not count");
     cr_assert_eq(
         accept(service_connection, reply_text(reply.body, "invitation"), USER_PASSWORD).outcome,
         OUTCOME_OK);
@@ -314,7 +314,7 @@ Test(members, are_asked_before_they_lock_themselves_out)
         service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist_enabled\":true,\"editor_address\":\"192.0.2.2\"}")
             .outcome,
-        OUTCOME_PARAMETER_INVALID, "an empty list is refused whoever confirms");
+        OUTCOME_PARAMETER_INVALID, "an empty list is refused despite the confirmation");
     cr_expect_eq(
         service_client_call(service_connection, SUBJECT_ACCESS_POLICY_SET, org.id,
                             "{\"ip_allowlist\":[\"192.0.2.1\"],\"editor_address\":\"192.0.2.2\"}")

@@ -19,7 +19,7 @@ static void expect_whole_list(const json_t *list, size_t n)
     for (size_t i = 1; i < n; i++)
         cr_assert_lt(strcmp(json_string_value(json_object_get(json_array_get(list, i), "id")),
                             json_string_value(json_object_get(json_array_get(list, i - 1), "id"))),
-                     0, "everything once, the newest first");
+                     0, "each once, newest first");
 }
 
 Test(operators, list_all_keys_however_many_there_are)
@@ -125,7 +125,7 @@ Test(operators, cannot_leave_an_empty_list_on_even_in_the_database_itself)
         "23502");
 }
 
-Test(operators, can_take_back_what_they_have_set)
+Test(operators, can_undo_their_settings)
 {
     struct org org;
     char code[64];
@@ -217,7 +217,7 @@ static int64_t rows_of(const char *organization)
         organization, NULL);
 }
 
-Test(operators, are_told_of_an_organization_that_does_not_exist_and_write_nothing)
+Test(operators, get_not_found_for_an_unknown_organization_and_write_nothing)
 {
     static const char nobody[] = "01890a5d-ac96-774b-bcce-b302099a8057";
     static const char *const calls[][6] = {
@@ -315,7 +315,7 @@ Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
                                  " $1::uuid AND ip_allowlist_enabled = (cardinality(ip_allowlist) ="
                                  " 1)",
                                  org.id, NULL),
-                     1, "neither as the one nor as the other left it");
+                     1, "the changes were mixed");
         turned_on += operators[0].outcome == OUTCOME_OK;
     }
     fprintf(stderr, "the list was turned on %d times of %d\n", turned_on, ROUNDS);
@@ -323,7 +323,7 @@ Test(operators, one_turning_the_list_on_and_one_emptying_it_do_not_both_succeed)
         service_client_close(operators[i].client);
 }
 
-Test(operators, what_two_of_them_save_is_never_mixed)
+Test(operators, concurrent_changes_are_never_mixed)
 {
     static const char first[] = "{\"require_https\":true,\"ip_allowlist_enabled\":true,"
                                 "\"ip_allowlist\":[\"192.0.2.1\",\"192.0.2.2\"]}";

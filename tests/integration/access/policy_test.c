@@ -28,7 +28,7 @@ static bool is_served(void *closure)
     return api_get(closure, "/ping")->status == 200;
 }
 
-Test(policy, plain_http_is_refused_where_https_is_required)
+Test(policy, plain_http_is_refused_if_https_is_required)
 {
     struct org org;
     struct client_response *response;
@@ -70,7 +70,7 @@ Test(policy, a_mapped_address_equals_its_ipv4)
     expect_status(api_get(org.full_key, "/ping"), 200);
 }
 
-Test(policy, a_list_that_is_off_refuses_nobody)
+Test(policy, a_list_that_is_off_refuses_no_client)
 {
     struct org org;
 
@@ -79,7 +79,7 @@ Test(policy, a_list_that_is_off_refuses_nobody)
     expect_status(api_get(org.full_key, "/ping"), 200);
 }
 
-Test(policy, https_is_told_before_the_address)
+Test(policy, https_is_checked_before_the_address)
 {
     struct org org;
 
@@ -141,7 +141,7 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
                  403, "ip_not_allowed", "*");
 }
 
-Test(policy, tls_satisfies_who_requires_https)
+Test(policy, tls_satisfies_a_policy_that_requires_https)
 {
     const char *base = format("https://127.0.0.1:%s/api/v1", stack_setting("GATEWAY_TLS_PORT"));
     struct org org;
@@ -237,7 +237,7 @@ static bool is_heard(void *closure)
 }
 
 /* Subscribes, and returns when the server has the subscription: the echo comes back after it. */
-static void listen_for_news(struct heard *heard)
+static void listen_for_notices(struct heard *heard)
 {
     struct bus_mailbox *echo;
     struct bus_message *message = NULL;
@@ -253,7 +253,7 @@ static void listen_for_news(struct heard *heard)
 }
 
 /* A notice makes gateways look up all keys of its organization again. */
-Test(policy, that_is_set_to_what_it_was_is_no_news)
+Test(policy, that_is_set_to_its_present_value_sends_no_notice)
 {
     const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "notices"};
     struct heard heard;
@@ -262,7 +262,7 @@ Test(policy, that_is_set_to_what_it_was_is_no_news)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     heard = (struct heard){.bus = bus_connect(&options), .org = &org};
-    listen_for_news(&heard);
+    listen_for_notices(&heard);
     for (int i = 0; i < 3; i++)
         json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));

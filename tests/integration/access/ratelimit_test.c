@@ -25,7 +25,7 @@ static int count_status(struct client_response *const *responses, int n, int sta
 
 /* If a window ends between the answers, these tests repeat their requests. */
 
-Test(ratelimit, every_answer_tells_what_is_left)
+Test(ratelimit, every_response_has_the_number_of_requests_left)
 {
     enum { N = 5 };
     struct client_response *responses[N];

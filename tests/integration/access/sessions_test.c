@@ -11,7 +11,7 @@ TestSuite(sessions, .init = service_connection_open, .fini = service_connection_
 
 /* -- storage and lifetime ---------------------------------------------------------------------- */
 
-Test(sessions, are_kept_as_a_hash_alone)
+Test(sessions, are_stored_only_as_a_hash)
 {
     struct dashboard_user ada;
     const char *token;
@@ -87,7 +87,8 @@ Test(sessions, are_a_hundred_a_user_at_most)
         sql_integer("SELECT count(*) FROM access.sessions WHERE user_id = $1::uuid", ada.id, NULL),
         100);
     cr_assert(dashboard_user_session_is_good(service_connection, latest));
-    cr_assert_not(dashboard_user_session_is_good(service_connection, first), "unused for longest");
+    cr_assert_not(dashboard_user_session_is_good(service_connection, first),
+                  "the least recently used session has ended");
 }
 
 /* -- what ends them ---------------------------------------------------------------------------- */

@@ -93,7 +93,7 @@ Test(sign_in, does_not_tell_by_the_time_which_emails_are_known)
     cr_assert_gt(unknown_us, 10000, "a password was hashed");
 }
 
-Test(sign_in, lets_a_user_of_several_organizations_choose)
+Test(sign_in, offers_a_choice_to_a_user_of_several_organizations)
 {
     struct dashboard_user ada;
     struct org other;
@@ -209,7 +209,7 @@ Test(sign_in, hashes_two_passwords_at_a_time_in_each_replica)
 }
 
 /* Someone adds the user's email to many organizations of their own. */
-Test(sign_in, succeeds_where_it_did_before_however_many_organizations_know_the_email)
+Test(sign_in, succeeds_in_the_usual_network_despite_many_organizations_with_the_email)
 {
     enum { FOREIGN = 8 };
     struct dashboard_user ada;
@@ -231,13 +231,14 @@ Test(sign_in, succeeds_where_it_did_before_however_many_organizations_know_the_e
                  OUTCOME_OK);
     snprintf(ada.address, sizeof(ada.address), "%s", dashboard_user_address());
     reply = dashboard_user_sign_in(service_connection, &ada, ada.email, USER_PASSWORD);
-    cr_assert_eq(reply.outcome, OUTCOME_UNAUTHORIZED, "five are tried elsewhere");
+    cr_assert_eq(reply.outcome, OUTCOME_UNAUTHORIZED,
+                 "the password is checked for five other organizations");
     reply =
         service_client_call(service_connection, SUBJECT_SESSION_SIGN_IN, NULL,
                             "{\"email\":\"%s\",\"password\":\"" USER_PASSWORD
                             "\",\"organization_id\":\"%s\",\"address\":\"%s\",\"user_agent\":\"\"}",
                             ada.email, ada.org.id, ada.address);
-    cr_assert_eq(reply.outcome, OUTCOME_OK, "who names the organization comes in");
+    cr_assert_eq(reply.outcome, OUTCOME_OK, "naming the organization succeeds");
 }
 
 /* USER_PASSWORD with N=2, r=8, p=1, hashed by another program. */
@@ -357,11 +358,11 @@ Test(sign_in, is_limited_to_ten_failures_a_minute_and_email)
     expect_heard(&spent);
     expect_limited(&right); /* with the right password, too: a success would confirm it */
     expect_limited(&wrong);
-    cr_assert_eq(at_home.outcome, OUTCOME_OK, "strangers lock nobody out");
+    cr_assert_eq(at_home.outcome, OUTCOME_OK, "strangers cannot lock a user out");
 }
 
 /* Guesses from the owner's own network have a count of their own, with the same limit. */
-Test(sign_in, is_limited_to_ten_failures_a_minute_where_somebody_signed_in_before)
+Test(sign_in, is_limited_to_ten_failures_a_minute_in_networks_of_earlier_sign_ins)
 {
     struct spent spent;
     struct service_reply right;

@@ -132,7 +132,7 @@ Test(usage, is_kept_by_gateways_while_access_is_away, .init = open_alone,
     for (int i = 0; i < 20; i++)
         cr_assert_eq(send(&gateway, "GET", "/ping", org.full_key, NULL), 200);
     cr_assert(stack_wait(is_kept, &gateway, 30000));
-    cr_assert(await_noted(&org, 21), "told when it is back");
+    cr_assert(await_noted(&org, 21), "reported once access is back");
     cr_assert_eq(sum(usage(&org), "allowed"), 21);
     replica_stop(&gateway);
 }

@@ -26,7 +26,7 @@ static struct client_response *send(const struct org *org, const char *id, bool 
                       n++, attributes);
 }
 
-Test(attributes, what_the_contract_allows_is_stored_and_comes_back_equal)
+Test(attributes, allowed_values_are_stored_and_returned_unchanged)
 {
     static const char *const good[] = {
         "{}",
@@ -120,7 +120,7 @@ static void expect_named(const struct client_response *response)
     cr_assert_eq(strncmp(message, start, strlen(start)), 0, "%s", message);
 }
 
-Test(attributes, what_breaks_a_rule_is_refused_by_its_path)
+Test(attributes, fields_that_break_a_rule_are_named_by_their_path)
 {
     struct org org;
     const char *id;

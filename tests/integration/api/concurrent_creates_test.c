@@ -28,7 +28,8 @@ static void assert_pairs_share(int n_replicas)
     pairs = pairs_begin(&org, true, 0);
     pairs_await(pairs, long_form_or(20000, 1000));
     seen = pairs_end(pairs);
-    cr_expect_eq(seen.others, 0, "%d answers but 201, such as %d", seen.others, seen.example);
+    cr_expect_eq(seen.others, 0, "%d responses other than 201, such as %d", seen.others,
+                 seen.example);
     /* Under a sanitizer, a batch may wait for longer than its lock timeout. */
     cr_expect_leq(replicas_count(replicas, "conversations_batch_fallback_total") - failed,
                   limit_scaled(1) - 1);

@@ -80,7 +80,7 @@ Test(contacts, there_are_two_ways_out_of_a_conflict)
     expect_text(created(&org, "3", "\"external_id\":\"b\""), "contact.external_id", "b");
 }
 
-Test(contacts, one_that_exists_cannot_take_anothers_email_either)
+Test(contacts, an_existing_one_cannot_take_another_contacts_email)
 {
     struct org org;
 
@@ -92,7 +92,7 @@ Test(contacts, one_that_exists_cannot_take_anothers_email_either)
     expect_text(created(&org, "4", "\"external_id\":\"b\""), "contact.name", "B");
 }
 
-Test(contacts, its_own_email_is_no_conflict)
+Test(contacts, its_own_email_is_not_a_conflict)
 {
     struct org org;
 
@@ -219,7 +219,7 @@ Test(contacts, a_create_for_a_conversation_of_an_erased_one_is_refused_without_i
     }
 }
 
-Test(contacts, what_an_erased_one_had_is_free_for_a_new_contact)
+Test(contacts, values_of_an_erased_contact_are_free_for_a_new_one)
 {
     struct org org;
     const char *contact;
@@ -252,7 +252,7 @@ Test(contacts, erasing_takes_the_personal_data_off_the_record)
                  0);
 }
 
-Test(contacts, several_conflicts_are_told_in_order)
+Test(contacts, several_conflicts_are_reported_in_order)
 {
     struct org org;
     const char *contact;

@@ -107,7 +107,7 @@ Test(create_fields, a_field_that_breaks_the_contract_is_named)
     cr_assert_eq(count_of("contacts", &org), 0);
 }
 
-Test(create_fields, lengths_are_counted_in_characters_and_end_where_the_contract_says)
+Test(create_fields, lengths_are_counted_in_characters_up_to_the_limits_of_the_contract)
 {
     static const struct {
         const char *field, *format; /* %s: the text */

@@ -117,7 +117,7 @@ Test(create, a_replay_by_the_contacts_id_is_a_replay_too)
                     text_at(first, "id"));
 }
 
-Test(create, a_replay_shows_what_became_of_the_conversation)
+Test(create, a_replay_shows_the_conversation_as_it_is_now)
 {
     struct org org;
     const char *id;
@@ -161,7 +161,7 @@ Test(create, the_external_id_of_a_deleted_conversation_stays_taken)
         "external_id_conflict", "external_id");
 }
 
-Test(create, external_ids_of_two_organizations_have_nothing_to_do_with_each_other)
+Test(create, external_ids_of_two_organizations_are_independent)
 {
     struct org org, other;
 
@@ -238,7 +238,7 @@ Test(create, the_four_types_of_customer_are_one)
     }
 }
 
-Test(create, null_attributes_are_no_attributes)
+Test(create, null_attributes_are_not_stored)
 {
     struct org org;
 
@@ -251,7 +251,7 @@ Test(create, null_attributes_are_no_attributes)
 /* -- races --------------------------------------------------------------------------------------
  */
 
-Test(create, of_fifty_identical_creates_one_makes_the_conversation)
+Test(create, of_fifty_identical_creates_one_creates_the_conversation)
 {
     enum { N = 50, ROUNDS = 4 };
     struct client_request requests[N];

@@ -32,7 +32,7 @@ struct row {
 
 static const struct row rows[] = {
     /* Each code. */
-    {"a body that is no JSON", "POST", "/conversations", FULL_KEY, "{", NULL, NULL, 400,
+    {"a body that is not JSON", "POST", "/conversations", FULL_KEY, "{", NULL, NULL, 400,
      "invalid_json", "*", "conversation.create"},
     {"a required field is absent", "POST", "/conversations", FULL_KEY,
      "{\"from\":{\"external_id\":\"c\"}}", NULL, NULL, 400, "parameter_not_found", "external_id",
@@ -40,29 +40,28 @@ static const struct row rows[] = {
     {"an unknown field", "POST", "/conversations", FULL_KEY,
      "{\"external_id\":\"e\",\"from\":{\"external_id\":\"c\"},\"body\":\"hi\"}", NULL, NULL, 400,
      "parameter_invalid", "body", "conversation.create"},
-    {"a cursor that is none", "GET", "/audit?starting_after=abc", READ_KEY, NULL, NULL, NULL, 400,
+    {"an invalid cursor", "GET", "/audit?starting_after=abc", READ_KEY, NULL, NULL, NULL, 400,
      "invalid_cursor", "starting_after", "audit.list"},
     {"no key", "GET", "/ping", NO_KEY, NULL, NULL, NULL, 401, "unauthorized", "*", NULL},
-    {"a key nobody knows", "GET", "/ping", BAD_KEY, NULL, NULL, NULL, 401, "unauthorized", "*",
-     NULL},
+    {"an unknown key", "GET", "/ping", BAD_KEY, NULL, NULL, NULL, 401, "unauthorized", "*", NULL},
     {"a read key that creates", "POST", "/conversations", READ_KEY, A_CREATE, NULL, NULL, 403,
      "insufficient_scope", "*", "conversation.create"},
     {"a read key that updates", "PUT", ABSENT, READ_KEY, AN_UPDATE, NULL, NULL, 403,
      "insufficient_scope", "*", "conversation.update"},
     {"no such path", "GET", "/nothing", FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
      "unknown"},
-    {"a path behind an id", "GET", ABSENT "/messages", FULL_KEY, NULL, NULL, NULL, 404, "not_found",
+    {"a path after an id", "GET", ABSENT "/messages", FULL_KEY, NULL, NULL, NULL, 404, "not_found",
      "*", "unknown"},
-    {"a slash too many", "GET", "/ping/", FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
+    {"an extra slash", "GET", "/ping/", FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
      "unknown"},
     {"another spelling of a path", "GET", "/%70ing", FULL_KEY, NULL, NULL, NULL, 404, "not_found",
      "*", "unknown"},
     {"the root of the interface", "GET", "", FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
      "unknown"},
-    {"an id that nobody has", "GET", ABSENT, FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
+    {"an unknown id", "GET", ABSENT, FULL_KEY, NULL, NULL, NULL, 404, "not_found", "*",
      "conversation.get"},
-    {"an update of an id that nobody has", "PUT", ABSENT, FULL_KEY, AN_UPDATE, NULL, NULL, 404,
-     "not_found", "*", "conversation.update"},
+    {"an update of an unknown id", "PUT", ABSENT, FULL_KEY, AN_UPDATE, NULL, NULL, 404, "not_found",
+     "*", "conversation.update"},
     {"a method of another path", "POST", "/ping", FULL_KEY, "{}", NULL, NULL, 405,
      "method_not_allowed", "*", "unknown"},
     {"deleting a conversation", "DELETE", ABSENT, FULL_KEY, NULL, NULL, NULL, 405,
@@ -326,7 +325,7 @@ Test(errors, every_request_has_an_id_of_its_own_whatever_the_client_sends)
     cr_assert_str_neq(first->request_id, "01890000-0000-7000-8000-000000000000");
 }
 
-Test(errors, tells_up_to_ten_errors_in_the_order_of_the_document)
+Test(errors, reports_up_to_ten_errors_in_the_order_of_the_document)
 {
     struct org org;
     struct client_response *response;

@@ -59,7 +59,7 @@ Test(get, returns_every_field_of_a_conversation_and_no_other)
     expect_recorded(&org, response, "conversation.get");
 }
 
-Test(get, what_was_not_given_is_null)
+Test(get, absent_values_are_null)
 {
     struct org org;
     struct client_response *response;
@@ -97,7 +97,7 @@ Test(get, absent_deleted_and_foreign_conversations_give_the_same_answer)
     expect_status(read_conversation(&other, foreign), 200);
 }
 
-Test(get, an_id_that_is_no_lower_case_uuid_is_simply_absent)
+Test(get, an_id_that_is_not_a_lower_case_uuid_is_not_found)
 {
     struct org org;
     const char *id;

@@ -7,7 +7,7 @@
 
 TestSuite(ping, .init = stack_share);
 
-Test(ping, tells_organization_scope_and_time)
+Test(ping, returns_organization_scope_and_time)
 {
     struct org org;
 

@@ -182,7 +182,7 @@ Test(search_pages, a_cursor_is_good_for_its_own_search_only)
     expect_status(search(&org, filtered, 50, of_filtered), 200);
 }
 
-Test(search_pages, a_cursor_knows_neither_key_order_nor_defaults_nor_the_api_key)
+Test(search_pages, a_cursor_depends_on_neither_key_order_nor_defaults_nor_the_api_key)
 {
     struct org org;
     struct client_response *again, *response;

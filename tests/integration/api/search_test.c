@@ -296,7 +296,7 @@ Test(search, answers_with_a_list_of_conversations_as_they_are_read_one_by_one)
                      text_at(one, "contact.id"));
 }
 
-Test(search, finds_what_was_answered_just_before)
+Test(search, finds_conversations_created_just_before)
 {
     struct org org;
 
@@ -341,7 +341,7 @@ Test(search, finds_nothing_of_an_unknown_foreign_or_erased_contact)
     expect_nobody(&org, format(FILTER("contact_ids", "=", "\"%s\""), id));
 }
 
-Test(search, finds_a_contact_without_external_id_by_its_id_alone)
+Test(search, finds_a_contact_without_external_id_only_by_its_id)
 {
     struct org org;
     json_t *made;

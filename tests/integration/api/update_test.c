@@ -27,7 +27,7 @@ static char *body_with_keys(int from, int n)
     return body;
 }
 
-Test(update, merges_what_is_named_and_leaves_the_rest)
+Test(update, merges_given_keys_and_keeps_the_others)
 {
     struct org org;
     struct client_response *response;
@@ -47,7 +47,7 @@ Test(update, merges_what_is_named_and_leaves_the_rest)
     cr_assert(json_equal(read_conversation(&org, id)->json, response->json));
 }
 
-Test(update, null_removes_and_removing_what_is_absent_is_no_error)
+Test(update, null_removes_and_removing_an_absent_key_is_not_an_error)
 {
     struct org org;
     const char *id;

@@ -39,7 +39,7 @@ static void expect_ids(json_t *lines[], size_t n, const char *const *ids)
         cr_assert_str_eq(json_string_value(json_object_get(lines[i], "request_id")), ids[i]);
 }
 
-Test(audit_log_tools, exports_the_audit_log_oldest_first_and_goes_on_behind_an_entry)
+Test(audit_log_tools, exports_the_audit_log_oldest_first_and_continues_after_an_entry)
 {
     struct sealed_log sealed;
     json_t *lines[SEALED_LOG_ENTRIES + 1];
@@ -56,7 +56,7 @@ Test(audit_log_tools, exports_the_audit_log_oldest_first_and_goes_on_behind_an_e
                  0);
 }
 
-Test(audit_log_tools, exports_what_lies_between_two_times)
+Test(audit_log_tools, exports_entries_between_two_times)
 {
     struct sealed_log sealed;
     json_t *lines[SEALED_LOG_ENTRIES + 1];

@@ -73,7 +73,7 @@ static bool was_tried(void *closure)
     return replica_metric(closure, "conversations_access_outbox_retries_total") > 0;
 }
 
-Test(changes_outage, are_made_while_audit_is_away_and_logged_when_it_is_back)
+Test(changes_outage, are_made_while_audit_is_down_and_logged_afterwards)
 {
     struct replica access = replica_of_stack("access-0");
     struct org org;

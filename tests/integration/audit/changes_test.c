@@ -129,7 +129,7 @@ Test(changes, that_change_nothing_leave_nothing)
 
 /* -- with somebody's name ---------------------------------------------------------------------- */
 
-Test(changes, of_somebody_in_the_dashboard_carry_the_name)
+Test(changes, of_a_user_in_the_dashboard_carry_the_name)
 {
     struct org org;
 
@@ -202,7 +202,7 @@ Test(changes, that_cannot_be_recorded_are_not_made)
         keys);
 }
 
-Test(changes, are_not_made_for_somebody_malformed)
+Test(changes, are_not_made_for_a_malformed_user)
 {
     static const struct signed_in_user wrong[] = {
         {"ada", "ada@example.com", "192.0.2.7"},
@@ -362,7 +362,7 @@ Test(changes, that_are_selected_seldom_are_found_page_by_page)
     cr_expect_eq(pages, 3);
 }
 
-Test(changes, have_cursors_for_what_was_asked_alone)
+Test(changes, have_cursors_bound_to_their_query)
 {
     struct org org;
     const json_t *page;
@@ -449,7 +449,7 @@ static const char *accepted(const struct dashboard_user *owner, const char *emai
 
 /* The inviting user has the link, and could accept in the colleague's name: an acceptance from the
    inviter's address gets a warning. */
-Test(changes, tell_who_invited_and_mark_who_may_have_accepted_in_anothers_name)
+Test(changes, name_the_inviter_and_mark_an_acceptance_from_the_inviters_address)
 {
     const char *const address[] = {dashboard_user_address(), dashboard_user_address()};
     const char *email[2];

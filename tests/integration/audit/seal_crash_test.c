@@ -48,7 +48,7 @@ static void expect_sealed_once(const struct org *org)
                     org->id, NULL));
 }
 
-Test(seal_crash, seals_every_entry_once_whoever_dies)
+Test(seal_crash, seals_every_entry_once_whichever_processes_die)
 {
     struct org org;
     struct load *load;

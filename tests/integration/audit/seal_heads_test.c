@@ -60,7 +60,7 @@ Test(seal_heads, compares_with_a_head_that_was_kept_elsewhere)
     cr_assert_str_eq(code, "parameter_invalid");
 }
 
-Test(seal_heads, misses_every_block_where_a_head_was_kept_and_there_is_no_chain)
+Test(seal_heads, reports_every_block_as_missing_if_there_is_a_head_and_no_chain)
 {
     struct sealed_log sealed;
     const char *hash = format("%064d", 0);

@@ -158,7 +158,7 @@ static int try_all(PGconn *in, const char *role, const char *const *statements, 
 
 #define TRY_ALL(role, list) try_all(in, role, list, ARRAY_SIZE(list), &org)
 
-Test(seal_hostile, goes_on_whatever_a_role_has_appended)
+Test(seal_hostile, continues_whatever_a_role_has_appended)
 {
     static const char *const roles[] = {"conv_access", "conv_audit", "conv_conversation",
                                         "conv_search", "conv_webhook"};
@@ -178,7 +178,7 @@ Test(seal_hostile, goes_on_whatever_a_role_has_appended)
         taken += TRY_ALL(roles[i], blocks);
         taken += TRY_ALL(roles[i], changes);
     }
-    cr_assert_gt(taken, 10, "the statements are none that could be taken");
+    cr_assert_gt(taken, 10, "too few statements succeed for a meaningful test");
     PQfinish(in);
     /* The other audit log is intact, and this one is reported in full. */
     expect_to_seal_on(&other);
@@ -191,13 +191,13 @@ Test(seal_hostile, goes_on_whatever_a_role_has_appended)
                  (char *)never_free(json_dumps(reply, 0)));
     cr_assert_eq(api_get(org.full_key, "/audit?per_page=100")->status, 200);
     cr_assert_not_null(never_free(convctl("audit", "changes", "--org", org.id, NULL)));
-    cr_assert_eq(stack_pid("audit-0"), audit, "it has died");
+    cr_assert_eq(stack_pid("audit-0"), audit, "audit has died");
 }
 
 #undef TRY_ALL
 
 /* The table's owner damages a block in each of these ways. */
-Test(seal_hostile, lets_nobody_feel_what_has_become_of_another_organization_s_block)
+Test(seal_hostile, does_not_affect_others_if_one_organizations_block_was_altered)
 {
     static const char *const losses[] = {"block_hash = substr(block_hash, 1, 5)",
                                          "previous_hash = ''",
@@ -223,6 +223,6 @@ Test(seal_hostile, lets_nobody_feel_what_has_become_of_another_organization_s_bl
             cr_assert_eq(api_get(other.full_key, "/ping")->status, 200, "%s", losses[i]);
         sealed_log_await_seal(&other);
         sealed_log_expect_found(&sealed, "rewritten", NULL);
-        cr_assert_eq(stack_pid("audit-0"), audit, "it has died: %s", losses[i]);
+        cr_assert_eq(stack_pid("audit-0"), audit, "audit has died: %s", losses[i]);
     }
 }

@@ -22,7 +22,7 @@ static void remove_entry(const struct sealed_log *sealed, const char *id)
     sealed_log_tamper(sealed, "DELETE FROM audit.entries" ENTRY, id);
 }
 
-Test(seal, finds_nothing_where_nothing_was_done)
+Test(seal, finds_nothing_in_an_unaltered_log)
 {
     struct sealed_log sealed;
     json_t *reply, *head;
@@ -114,7 +114,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
                           later->request_id));
     sealed_log_expect_found(&sealed, "implausible", id);
     cr_assert_eq(sealed_log_integer(sealed_log_verify(&sealed), "unsealed"), 0,
-                 "it is sealed as it is");
+                 "it is sealed as found");
     /* So a change of this entry is found as well, and it does not hide other findings. */
     change_entry(&sealed, "http_status = 500", id);
     remove_entry(&sealed, later->request_id);
@@ -142,7 +142,7 @@ Test(seal, names_an_entry_of_a_transaction_that_has_not_begun)
     remove_entry(&sealed, id);
 }
 
-Test(seal, names_an_entry_whose_id_is_none_of_ours)
+Test(seal, names_an_entry_whose_id_is_not_one_of_ours)
 {
     struct sealed_log sealed;
     const char *id;
@@ -174,7 +174,7 @@ Test(seal, names_an_entry_that_was_inserted_under_the_id_of_a_sealed_one)
     cr_assert_eq(sealed_log_integer(sealed_log_verify(&sealed), "sealed"), SEALED_LOG_ENTRIES);
 }
 
-Test(seal, goes_on_after_a_finding_and_can_be_continued_behind_it)
+Test(seal, continues_after_a_finding_and_can_be_resumed_after_it)
 {
     struct sealed_log sealed;
     json_t *reply, *found;
@@ -207,7 +207,7 @@ Test(seal, goes_on_after_a_finding_and_can_be_continued_behind_it)
     cr_assert_eq(sealed_log_integer(reply, "entries"), 1);
 }
 
-Test(seal, refuses_to_begin_where_there_is_nothing_to_begin_at)
+Test(seal, refuses_to_begin_at_a_missing_block)
 {
     struct sealed_log sealed;
     char code[64];

@@ -134,7 +134,7 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
     own_stack_stop();
 }
 
-Test(cell_move_killed, while_it_leaves_and_by_nobody_else_at_once)
+Test(cell_move_killed, while_it_leaves_and_excludes_concurrent_calls)
 {
     struct org org;
     pid_t mover;
@@ -144,9 +144,9 @@ Test(cell_move_killed, while_it_leaves_and_by_nobody_else_at_once)
     mover = begin_move(&org);
     await_state(&org, "leaving");
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
-                "another call is at it");
+                "another call is moving the organization");
     expect_says(convctl_complaint("cell", "move", org.id, "--abort", NULL),
-                "another call is at it");
+                "another call is moving the organization");
     end(mover, SIGKILL);
     cr_expect_eq(post(&org), 201);
 

@@ -42,7 +42,7 @@ static PGconn *begin_to_copy(const struct org *org)
 
     PQclear(PQexec(holder, "BEGIN; LOCK TABLE audit.minimums IN SHARE MODE"));
     expect_says(convctl_complaint("cell", "move", org->id, "--to", "cell2", "--give-up", "2", NULL),
-                "stands still");
+                "has made no progress");
     return holder;
 }
 
@@ -62,7 +62,7 @@ static void expect_ends_alone(const struct org *org)
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots"
                              " WHERE slot_name <> 'pg_1_sync_1_1'",
                              NULL),
-                 0, "those for another server alone are left");
+                 0, "only slots of moves to other servers remain");
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_publication", NULL), 0);
 }
 
@@ -104,7 +104,7 @@ Test(cell_move_lost, is_aborted_while_rows_are_copied)
     signal_second("CONT");
     PQfinish(holder);
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
-                "--abort clears it");
+                "--abort removes them");
     json_decref(convctl("cell", "move", org.id, "--abort", NULL));
     expect_moves(&org);
     expect_served(&org, "order-3");
@@ -141,14 +141,14 @@ Test(cell_move_lost, is_aborted_while_it_goes_over)
     /* As if the directory noted the step after convctl had given up and reopened the old cell. */
     set_step(&org, "switching", "leaving");
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
-                "serves it still: --abort undoes the move");
+                "still serves the organization: --abort undoes the move");
     json_decref(convctl("cell", "move", org.id, "--abort", NULL));
     expect_served(&org, "order-3");
     own_stack_stop();
 }
 
 /* The directory is as after a restore of main's backup from before the move. */
-Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
+Test(cell_move_lost, keeps_rows_that_no_move_has_brought)
 {
     json_t *aborted;
     struct org org;
@@ -162,7 +162,7 @@ Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
                 format("UPDATE access.organizations SET cell = 'main' WHERE organization_id = '%s'",
                        org.id));
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
-                "rows of the organization that no move under way has brought");
+                "rows of the organization that do not come from this move");
     aborted = convctl("cell", "move", org.id, "--abort", NULL);
     cr_expect_str_eq(json_string_value(json_object_get(aborted, "step")), "aborted");
     json_decref(aborted);
@@ -173,7 +173,7 @@ Test(cell_move_lost, leaves_alone_what_no_move_has_brought)
 }
 
 /* Nothing has begun, so there is nothing to abort. */
-Test(cell_move_lost, does_not_begin_where_the_cell_is_away)
+Test(cell_move_lost, does_not_begin_if_the_new_cell_is_unreachable)
 {
     char code[64];
     struct org org;
@@ -188,7 +188,7 @@ Test(cell_move_lost, does_not_begin_where_the_cell_is_away)
     cr_expect_eq(sql_integer("SELECT count(*) FROM audit.moving", NULL), 0);
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
     expect_says(convctl_complaint("cell", "move", org.id, "--abort", "--unchecked", NULL),
-                "it is not on the move");
+                "the organization is not being moved");
     signal_second("CONT");
     expect_moves(&org);
     own_stack_stop();

@@ -90,7 +90,7 @@ static void expect_subscribes_in_time(const char *url)
     close(fd);
 }
 
-Test(cell_move_stuck, is_refused_where_a_server_has_no_room)
+Test(cell_move_stuck, is_refused_if_a_server_has_no_room)
 {
     const char *from, *to;
     struct org org;
@@ -102,7 +102,7 @@ Test(cell_move_stuck, is_refused_where_a_server_has_no_room)
     postgres_do(from, "SELECT pg_create_physical_replication_slot('taken_' || i)"
                       "  FROM generate_series(1, 9) AS i");
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
-                "cell main, max_replication_slots is too low: a move needs 2, free are 1");
+                "cell main, max_replication_slots is too low: a move needs 2, and 1 are free");
     postgres_do(from, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots");
 
     postgres_do(to, "ALTER SYSTEM SET max_sync_workers_per_subscription = 0");
@@ -120,7 +120,7 @@ Test(cell_move_stuck, is_refused_where_a_server_has_no_room)
     own_stack_stop();
 }
 
-Test(cell_move_stuck, fails_where_the_copy_stands_still_and_goes_on)
+Test(cell_move_stuck, fails_without_progress_and_resumes)
 {
     struct org org;
     PGconn *holder;
@@ -129,7 +129,7 @@ Test(cell_move_stuck, fails_where_the_copy_stands_still_and_goes_on)
     start(&org);
     holder = hold(own_stack_database_url("cell2"), "LOCK TABLE audit.minimums IN SHARE MODE");
     complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "3", NULL);
-    expect_says(complaint, "the copy stands still for 3 seconds, with ");
+    expect_says(complaint, "the copy has made no progress for 3 seconds, with ");
     expect_says(complaint, "a table is locked");
     PQfinish(holder);
     expect_moves(&org, "cell2");
@@ -147,7 +147,7 @@ Test(cell_move_stuck, names_the_transaction_that_it_waits_for)
     holder = hold(stack_setting("DATABASE_URL"), "SELECT pg_current_xact_id()");
     complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "2", NULL);
     expect_says(complaint, format("pid %d, application_name the holder", PQbackendPID(holder)));
-    expect_says(complaint, "is open for ");
+    expect_says(complaint, "has been open for ");
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
     PQfinish(holder);
     expect_moves(&org, "cell2");

@@ -79,7 +79,7 @@ static void use_dashboard(const struct org *org)
     expect_status(dashboard_client_get(&session, "/data/webhooks"), 200);
     shown = dashboard_client_get(&session, "/data/session");
     expect_status(shown, 200);
-    cr_expect_null(strstr(shown->body, "cell"), "how it is run is not for pages");
+    cr_expect_null(strstr(shown->body, "cell"), "pages do not show cells");
 }
 
 static void use_convctl(const struct org *org, const char *cell)
@@ -157,7 +157,7 @@ Test(cells, serve_their_own_organizations_in_every_way)
     cr_expect_eq(convctl_fails(code, "audit", "verify", "--org",
                                "01920000-0000-7000-8000-000000000001", NULL),
                  1);
-    cr_expect_str_eq(code, "not_found", "the directory is asked first");
+    cr_expect_str_eq(code, "not_found", "the directory is queried first");
     expect_usage_refused(&orgs[0]);
     expect_shows_steps(&orgs[0]);
     own_stack_stop();
@@ -208,7 +208,7 @@ static bool second_is_back(void *closure)
     return status_of_second(closure) == 200;
 }
 
-Test(cells, do_not_feel_that_the_database_of_another_one_stands)
+Test(cells, are_not_affected_if_the_database_of_another_one_hangs)
 {
     struct org orgs[CELLS];
 
@@ -221,7 +221,7 @@ Test(cells, do_not_feel_that_the_database_of_another_one_stands)
     own_stack_stop();
 }
 
-Test(cells, have_users_with_rights_in_their_own_alone)
+Test(cells, have_users_with_rights_only_in_their_own_cell)
 {
     struct nats_client second;
     struct org orgs[CELLS];

@@ -101,7 +101,7 @@ Test(dashboard_export, takes_a_session)
 }
 
 /* Over HTTP/1.0, only the end of the connection ends the file. */
-Test(dashboard_export, ends_with_the_connection_where_there_are_no_chunks)
+Test(dashboard_export, ends_with_the_connection_without_chunked_coding)
 {
     struct connection_response response;
     const char *request;

@@ -122,7 +122,7 @@ Test(dashboard_limits, an_organization_has_its_share_and_others_theirs)
     replica_stop(&dashboard);
 }
 
-Test(dashboard_limits, made_up_sessions_end_for_their_address_alone)
+Test(dashboard_limits, forged_sessions_are_limited_only_for_their_address)
 {
     enum { STRANGERS_MAX = 300 };
     struct dashboard_session session;
@@ -164,7 +164,7 @@ static bool is_served_again(void *session)
     return get(session)->status == 200;
 }
 
-Test(dashboard_limits, what_is_not_taken_is_under_way)
+Test(dashboard_limits, unread_responses_count_as_in_flight)
 {
     struct dashboard_session session, other;
     struct http_connection readers[AT_ONCE];
@@ -222,7 +222,7 @@ static void *guess(void *unused)
     return NULL;
 }
 
-Test(dashboard_limits, guesses_from_many_networks_hold_up_nobody_who_comes_from_another)
+Test(dashboard_limits, guesses_from_many_networks_delay_no_user_of_another)
 {
     pthread_t threads[GUESSERS];
     struct dashboard_session session;
@@ -248,7 +248,7 @@ Test(dashboard_limits, guesses_from_many_networks_hold_up_nobody_who_comes_from_
 }
 
 /* More sign-ins from one network than may run and wait: with nothing to hash, none is refused. */
-Test(dashboard_limits, what_has_nothing_to_hash_takes_no_place_at_the_door)
+Test(dashboard_limits, requests_without_a_hash_take_no_place_at_the_door)
 {
     enum { BAD = 50 };
     struct http_connection connections[BAD];

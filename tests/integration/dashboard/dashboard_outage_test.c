@@ -51,7 +51,7 @@ static bool is_silent(void *closure)
     return response->status == 503 && response->took_us < 500 * 1000;
 }
 
-Test(dashboard_outage, of_access_signs_nobody_out)
+Test(dashboard_outage, of_access_ends_no_session)
 {
     stack_halt("access-0");
     expect_error(dashboard_client_get(&session, "/data/keys"), 503, "service_unavailable", NULL);
@@ -93,7 +93,7 @@ static void ask_all(struct question *questions, size_t n)
         pthread_join(questions[i].thread, NULL);
 }
 
-Test(dashboard_outage, of_a_service_says_what_may_have_been_done)
+Test(dashboard_outage, of_a_service_tells_whether_the_work_may_have_been_done)
 {
     struct question questions[] = {{.method = "GET", .path = "/data/audit"},
                                    {.method = "GET", .path = "/data/audit/export.csv"},
@@ -158,7 +158,7 @@ static bool has_search(void *closure)
     return replicas_of("search") == 1;
 }
 
-Test(dashboard_outage, of_a_service_is_what_owners_see_of_it)
+Test(dashboard_outage, of_a_service_is_shown_to_owners)
 {
     stack_halt("search-0");
     cr_expect_eq(replicas_of("search"), 0);

@@ -105,7 +105,8 @@ Test(dashboard_roles, end_at_the_organization)
                             "ended"),
                  0);
     cr_assert_eq(dashboard_client_count_changes(other.id), before);
-    cr_assert_eq(dashboard_client_count_changes(org.id), own, "what came to nothing is no change");
+    cr_assert_eq(dashboard_client_count_changes(org.id), own,
+                 "a change without effect is not recorded");
     expect_status(dashboard_client_get(&owner, "/data/session"), 200);
 }
 
@@ -237,7 +238,7 @@ Test(dashboard_roles, let_members_look_and_change_nothing)
     expect_status(dashboard_client_get(&session, "/data/changes"), 200);
 }
 
-Test(dashboard_roles, let_members_see_the_hosts_of_endpoints_alone)
+Test(dashboard_roles, show_members_only_the_hosts_of_endpoints)
 {
     struct dashboard_session admin;
     struct client_response *list;
@@ -255,7 +256,7 @@ Test(dashboard_roles, let_members_see_the_hosts_of_endpoints_alone)
     cr_assert_not_null(strstr(list->body, "hook/hush?token=hush"));
 }
 
-Test(dashboard_roles, keep_what_is_the_owners_from_admins)
+Test(dashboard_roles, reserve_the_rights_of_owners)
 {
     struct dashboard_session owner;
 
@@ -281,7 +282,7 @@ Test(dashboard_roles, keep_what_is_the_owners_from_admins)
 
 /* -- the state of the services, which is the deployment's --------------------------------------- */
 
-Test(dashboard_roles, show_the_state_of_the_services_to_owners_alone)
+Test(dashboard_roles, show_the_state_of_the_services_only_to_owners)
 {
     static const char *const roles[] = {"member", "admin"};
     struct client_response *response;
@@ -306,7 +307,7 @@ Test(dashboard_roles, show_the_state_of_the_services_to_owners_alone)
     }
 }
 
-Test(dashboard_roles, do_not_show_the_services_where_operators_keep_them_to_themselves)
+Test(dashboard_roles, do_not_show_the_services_if_operators_hide_them)
 {
     struct replica dashboard;
     struct client_response *response;
@@ -322,7 +323,7 @@ Test(dashboard_roles, do_not_show_the_services_where_operators_keep_them_to_them
 }
 
 /* The change log has who changed what, and from where, but never a secret. */
-Test(dashboard_roles, stand_behind_every_change)
+Test(dashboard_roles, are_recorded_with_every_change)
 {
     struct client_response *made, *changes;
 

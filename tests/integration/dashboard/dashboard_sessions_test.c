@@ -81,7 +81,7 @@ static struct client_response *look_by_https(const char *cookie)
         .path = "/data/session", .cookie = cookie, .headers = headers, .from = PROXY});
 }
 
-Test(dashboard_sessions, have_a_cookie_for_https_alone_behind_a_trusted_proxy)
+Test(dashboard_sessions, have_a_cookie_only_for_https_behind_a_trusted_proxy)
 {
     struct client_response *response;
     const char *token;
@@ -133,7 +133,7 @@ Test(dashboard_sessions, are_those_of_one_cookie)
 
 /* -- sign-in ----------------------------------------------------------------------------------- */
 
-Test(dashboard_sessions, begin_anew_whatever_the_browser_brought)
+Test(dashboard_sessions, get_a_new_secret_whatever_cookie_the_browser_sent)
 {
     static const char chosen[] = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
     struct client_response *response;

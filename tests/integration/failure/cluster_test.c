@@ -170,9 +170,9 @@ Test(cluster, lives_on_when_one_of_three_servers_dies)
     for (int i = 0; i < NODES; i++) {
         killed_us[i] = clock_mono_us();
         nats_server_kill(&nodes[i]);
-        cr_assert(load_await_served(load, SOME, WITHIN_MS), "it does not live on");
+        cr_assert(load_await_served(load, SOME, WITHIN_MS), "the cluster does not survive");
         nats_server_start(&nodes[i]);
-        cr_assert(load_await_served(load, SOME, WITHIN_MS), "it does not come together");
+        cr_assert(load_await_served(load, SOME, WITHIN_MS), "the cluster does not recover");
     }
     killed_us[NODES] = INT64_MAX;
     load_stop(load);
@@ -186,7 +186,7 @@ static void roll(int node)
 {
     cr_assert(stack_wait(has_its_routes, &node, WITHIN_MS));
     cr_assert_eq(kill(nodes[node].pid, SIGUSR2), 0);
-    cr_assert(stack_wait(has_no_clients, &node, 2 * WITHIN_MS), "its clients stay");
+    cr_assert(stack_wait(has_no_clients, &node, 2 * WITHIN_MS), "its clients do not leave");
     nats_server_kill(&nodes[node]);
     nats_server_start(&nodes[node]);
     for (int i = 0; i < NODES; i++)

@@ -164,7 +164,7 @@ static bool is_read(void *closure)
     return read_conversation(kept->org, kept->id)->status == 200;
 }
 
-Test(database, that_is_away_is_told_with_503_and_known_keys_stay_known, .fini = restore)
+Test(database, that_is_down_causes_503_and_cached_keys_stay_valid, .fini = restore)
 {
     struct org org;
     const char *id;

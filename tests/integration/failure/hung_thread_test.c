@@ -78,11 +78,11 @@ static void expect_told(const struct replica *replica, const char *path, const c
 {
     struct expected expected = {replica, path, format("%s", thread)};
 
-    cr_assert(stack_wait(is_told, &expected, WITHIN_MS), "%s of %s says %s", path, thread,
+    cr_assert(stack_wait(is_told, &expected, WITHIN_MS), "%s of %s reports %s", path, thread,
               replica_ask(replica, path)->body);
 }
 
-Test(hung_thread, is_told_by_readiness_and_then_by_liveness)
+Test(hung_thread, is_reported_by_readiness_and_then_by_liveness)
 {
     struct replica replicas[CASES];
     pid_t tids[CASES];

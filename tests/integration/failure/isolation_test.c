@@ -98,7 +98,7 @@ static PGconn *lock_row(const char *table, const char *id)
 
 #define LOCK_REFUSALS "conversations_lock_refusals_total"
 
-Test(isolation, a_locked_row_is_felt_by_who_wants_it_and_nobody_else)
+Test(isolation, a_locked_row_delays_only_commands_that_need_it)
 {
     struct request_stream *blocked, *others;
     struct org ours, theirs;
@@ -167,7 +167,7 @@ static int64_t stop_in_a_transaction(void)
         stack_signal("conversation-0", SIGCONT);
         usleep(1000 * (useconds_t)(1 + rand() % 20));
     }
-    cr_assert_fail("it is never in a transaction");
+    cr_assert_fail("it was never stopped in a transaction");
     return 0;
 }
 
@@ -206,7 +206,7 @@ Test(isolation, a_replica_that_hangs_holds_its_locks_for_ten_seconds_at_most)
 
 /* The full gateway closes an idle connection for a new one, just as the idle one sends a request
    that takes long. */
-Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_answer)
+Test(isolation, a_new_connection_does_not_wait_for_a_request_on_a_closed_one)
 {
     enum { MAX = 4, IDLE_MS = 1000, BEFORE_MS = 5000 };
     struct http_connection clients[MAX], late;
@@ -236,7 +236,7 @@ Test(isolation, of_a_connection_that_asks_as_it_is_shut_nobody_waits_for_the_ans
     cr_assert(http_connection_send(&clients[0], request, strlen(request)));
     cr_assert_eq(kill(gateway.pid, SIGCONT), 0);
     cr_expect(http_connection_receive(&late, &response, BEFORE_MS),
-              "not let in before the other has its answer");
+              "admitted before the other request got its response");
     cr_expect_eq(response.status, 401);
     /* Two if the gateway shut the first before it saw its request, otherwise one. */
     cr_expect_leq(replica_metric(&gateway, "conversations_gateway_connections_shed_total"), 2);
@@ -279,7 +279,7 @@ static bool answers_ping(void *closure)
     return http_send(closure)->status == 200;
 }
 
-Test(isolation, a_silent_database_lets_nobody_wait_for_longer_than_he_was_told)
+Test(isolation, a_silent_database_makes_no_client_wait_beyond_the_timeout)
 {
     const pid_t postgres = stack_pid("postgres");
     enum { KINDS = 6 };

@@ -61,7 +61,7 @@ static void print_summary(const char *what, const struct load *load, int64_t fro
 
     for (int i = 0; i < load_count(load); i++)
         by_status[load_record(load, i)->status / 100]++;
-    fprintf(stderr, "%s: %d answered 2xx, %d got 5xx, %d none; healed after %lld ms\n", what,
+    fprintf(stderr, "%s: %d answered 2xx, %d got 5xx, %d none; recovered after %lld ms\n", what,
             by_status[2], by_status[5], by_status[0],
             load_last_failure_us(load) == 0 ? 0LL
                                             : (load_last_failure_us(load) - from_us) / 1000LL);
@@ -96,7 +96,7 @@ static void kill_under_load(const char *name, const char *base)
     stack_end(name, SIGKILL);
     cr_assert(replicas_of_stack_await_ready(WAITS_MS));
     back_us = clock_mono_us();
-    cr_assert(load_await_served(load, MANY, WAITS_MS), "it does not heal");
+    cr_assert(load_await_served(load, MANY, WAITS_MS), "it does not recover");
     load_stop(load);
     print_summary(name, load, killed_us);
     expect_known_answers(load);
@@ -234,7 +234,7 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
     cr_assert_eq(sql_integer("SELECT count(*) FROM conversation.conversations"
                              " WHERE organization_id = $1::uuid AND external_id LIKE 'refused-%'",
                              org.id, NULL),
-                 0, "a 503 was executed later");
+                 0, "a request answered 503 was executed later");
     load_check_consistency(load);
     replica_stop(&gateway);
 }
@@ -276,7 +276,7 @@ Test(outage, a_broker_that_is_held_up_for_a_moment_costs_no_request)
     replica_start(&gateway, (const char *const[]){NULL});
     while (i < MOMENTS && !outlast_a_moment(&gateway, &org))
         i++;
-    fprintf(stderr, "outlasted after %d others\n", i);
+    fprintf(stderr, "survived after %d other moments\n", i);
     cr_assert_lt(i, MOMENTS);
     replica_stop(&gateway);
 }

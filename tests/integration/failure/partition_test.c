@@ -137,18 +137,18 @@ static void split_under_load(size_t n, void (*cut_off_by)(struct tcp_proxy *),
 
     open_partition(&partition, n);
     take_snapshot(&snapshot, &partition);
-    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "one of them does nothing");
+    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "a replica answers nothing");
     cut_us = clock_mono_us();
     cut_off_by(&partition.proxy);
-    cr_assert(stack_wait(are_unready, &partition, WITHIN_MS), "one of them notices nothing");
-    cr_assert(stack_wait(have_all_left, &snapshot, WITHIN_MS), "one of them goes on");
+    cr_assert(stack_wait(are_unready, &partition, WITHIN_MS), "a replica stays ready");
+    cr_assert(stack_wait(have_all_left, &snapshot, WITHIN_MS), "a replica still answers");
     left_us = clock_mono_us();
-    cr_assert(have_all_left(&snapshot), "one of them goes on");
+    cr_assert(have_all_left(&snapshot), "a replica still answers");
     mend_by(&partition.proxy);
     for (size_t i = 0; i < n; i++)
         replica_await(&partition.replicas[i]);
     take_snapshot(&snapshot, &partition);
-    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "one of them does nothing");
+    cr_assert(stack_wait(have_all_answered, &snapshot, WITHIN_MS), "a replica answers nothing");
     load_stop(partition.load);
     fprintf(stderr, "%d of %d failed; the last %lld ms after the cut\n",
             load_failures(partition.load, cut_us, left_us),
@@ -170,7 +170,7 @@ Test(partition, a_link_that_is_cut_costs_requests_for_a_moment)
     split_under_load(ALL, tcp_proxy_cut, tcp_proxy_restore);
 }
 
-Test(partition, a_link_that_falls_silent_costs_what_was_under_way)
+Test(partition, a_silent_link_fails_only_the_requests_in_flight)
 {
     split_under_load(BUSY, tcp_proxy_pause, tcp_proxy_resume);
 }

@@ -81,7 +81,7 @@ static bool wants_writes(void *closure)
     return strstr(readiness_of(closure), "no server of the database takes writes") != NULL;
 }
 
-Test(standby, is_no_database_for_who_writes_until_it_is_promoted)
+Test(standby, is_not_used_for_writes_until_it_is_promoted)
 {
     struct second_deployment deployment;
     struct replica conversation, audit;

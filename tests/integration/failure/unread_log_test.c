@@ -83,6 +83,6 @@ Test(unread_log, costs_lines_and_no_request)
     cr_expect_eq(lost, dropped);
     /* The lost lines may include others than refusals. */
     cr_expect_leq(told, REQUESTS);
-    cr_expect_geq(told + lost, REQUESTS, "%d told and %lld lost", told, lost);
+    cr_expect_geq(told + lost, REQUESTS, "%d logged and %lld lost", told, lost);
     replica_stop(&gateway);
 }

@@ -42,7 +42,7 @@ static bool is_answered(int fd)
 
     if (send(fd, request, sizeof(request) - 1, MSG_NOSIGNAL) < 0)
         return false;
-    cr_assert_eq(poll(&waits, 1, TIMEOUT_MS), 1, "neither an answer nor an end");
+    cr_assert_eq(poll(&waits, 1, TIMEOUT_MS), 1, "neither a response nor a close");
     return recv(fd, response, sizeof(response), 0) > 12 &&
            memcmp(response, "HTTP/1.1 401", 12) == 0;
 }
@@ -64,7 +64,7 @@ Test(connections, of_one_address_are_a_sixteenth)
     close(fd);
     cr_assert_eq(replica_metric(&gateway, METRIC "refused_total"), 1);
     fd = connect_from(0, 3, gateway.port);
-    cr_assert(is_answered(fd), "others are let in");
+    cr_assert(is_answered(fd), "others are admitted");
     close(fd);
     for (int i = 0; i < 2 * OF_ONE; i++)
         cr_assert(is_answered(connect_from(0, 9, gateway.port)), "a proxy has many clients");
@@ -132,9 +132,9 @@ Test(connections, that_are_idle_for_longest_make_room)
         fds[i] = connect_from(20 + i, 1, gateway.port);
         cr_assert(is_answered(fds[i]));
     }
-    cr_assert(is_answered(fds[0]), "it is not the one any more that is idle for longest");
+    cr_assert(is_answered(fds[0]), "this connection is no longer the one idle for longest");
     late = connect_from(20 + MAX, 1, gateway.port);
-    cr_assert(is_answered(late), "let in when another has been idle for a second");
+    cr_assert(is_answered(late), "admitted once another has been idle for a second");
     cr_assert_eq(replica_metric(&gateway, METRIC "shed_total"), 1, "%lld",
                  replica_metric(&gateway, METRIC "shed_total"));
     cr_assert_not(is_answered(fds[1]));

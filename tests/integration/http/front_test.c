@@ -148,12 +148,12 @@ static bool are_shut(void *n)
 
 static void expect_shut(int n)
 {
-    cr_assert(stack_wait(are_shut, &n, WAITS_MS), "%d are shut", count_shut(&links));
+    cr_assert(stack_wait(are_shut, &n, WAITS_MS), "%d are closed", count_shut(&links));
     cr_assert(is_answered("127.0.9.1"), "somebody else");
     cr_assert_eq(count_shut(&links), n);
 }
 
-Test(front, gives_a_source_and_a_network_no_more_than_their_part_of_connections)
+Test(front, limits_the_connections_of_a_source_and_a_network)
 {
     start_front();
     open_links(&links, "127.0.1.1", OF_SOURCE + 3);

@@ -46,7 +46,7 @@ static bool call(const struct tls_offer *offer, struct tls_connection *connectio
                                              (unsigned)strlen(offer->protocols)),
                      0);
     connection->tls = SSL_new(connection->context);
-    cr_assert_eq(BIO_do_connect(bio), 1, "nobody at %s", address);
+    cr_assert_eq(BIO_do_connect(bio), 1, "no listener at %s", address);
     SSL_set_bio(connection->tls, bio, bio);
     return SSL_connect(connection->tls) == 1;
 }

@@ -130,7 +130,8 @@ Test(proxies, a_client_is_the_first_address_from_the_right_that_is_not_trusted,
     EXPECT_ALL(table, "ip_not_allowed");
 }
 
-Test(proxies, a_hop_that_is_no_address_ends_the_walk, .init = open_allowlist, .fini = close_gateway)
+Test(proxies, a_hop_that_is_not_an_address_ends_the_walk, .init = open_allowlist,
+     .fini = close_gateway)
 {
     static const struct sent table[] = {
         {NULL, {XFF "192.0.2.7, unknown"}, OUT},
@@ -164,7 +165,7 @@ Test(proxies, a_hop_that_is_no_address_ends_the_walk, .init = open_allowlist, .f
     EXPECT_ALL(table, "ip_not_allowed");
 }
 
-Test(proxies, a_port_and_brackets_are_no_part_of_an_address, .init = open_allowlist,
+Test(proxies, a_port_and_brackets_are_not_part_of_an_address, .init = open_allowlist,
      .fini = close_gateway)
 {
     static const struct sent table[] = {
@@ -246,7 +247,8 @@ Test(proxies, a_thousand_hops_are_not_walked, .init = open_allowlist, .fini = cl
 
 /* -- HTTPS ------------------------------------------------------------------------------------- */
 
-Test(proxies, https_is_what_the_nearest_proxy_says_last, .init = open_https, .fini = close_gateway)
+Test(proxies, https_is_decided_by_the_nearest_proxys_last_value, .init = open_https,
+     .fini = close_gateway)
 {
     static const struct sent table[] = {
         {NULL, {"X-Forwarded-Proto: https"}, IN},

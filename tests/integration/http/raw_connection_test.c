@@ -103,7 +103,7 @@ Test(raw_connection, a_request_may_arrive_byte_by_byte)
     end_with_created(&connection);
 }
 
-Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
+Test(raw_connection, a_client_that_expects_100_continue_gets_it)
 {
     struct org org;
     struct http_connection connection;
@@ -123,7 +123,7 @@ Test(raw_connection, who_waits_to_be_told_to_go_on_is_told)
 }
 
 /* RFC 9110, 10.1.1: an HTTP/1.0 client would take a 100 for the response. */
-Test(raw_connection, who_speaks_http_1_0_is_not_told_to_go_on)
+Test(raw_connection, a_client_of_http_1_0_gets_no_100_continue)
 {
     struct org org;
     struct http_connection connection;
@@ -180,7 +180,7 @@ Test(raw_connection, headers_beyond_16_kib_or_a_hundred_are_refused)
     }
 }
 
-Test(raw_connection, a_client_that_leaves_early_harms_nobody)
+Test(raw_connection, a_client_that_leaves_early_affects_no_other)
 {
     static const char *const beginnings[] = {
         "",

@@ -35,11 +35,12 @@ struct row {
 
 static const struct row framing[] = {
     /* The request line. */
-    {"no HTTP at all", BYTES("hello\r\n\r\n"), 400, INVALID, CLOSES},
+    {"not HTTP", BYTES("hello\r\n\r\n"), 400, INVALID, CLOSES},
     {"a method alone", BYTES("GET\r\n\r\n"), 400, INVALID, CLOSES},
     {"HTTP/0.9", BYTES("GET /api/v1/ping\r\n\r\n"), 400, INVALID, CLOSES},
     {"HTTP/2.0 in text", BYTES("GET /api/v1/ping HTTP/2.0\r\n" HOST "@\r\n"), 400, INVALID, CLOSES},
-    {"no such protocol", BYTES("GET /api/v1/ping FTP/1.1\r\n" HOST "@\r\n"), 400, INVALID, CLOSES},
+    {"an unknown protocol", BYTES("GET /api/v1/ping FTP/1.1\r\n" HOST "@\r\n"), 400, INVALID,
+     CLOSES},
     {"the preface of HTTP/2", BYTES("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), 400, INVALID, CLOSES},
     {"a TLS hello", BYTES("\x16\x03\x01\x00\xc8\x01\x00\x00\xc4\x03\x03\r\n\r\n"), 400, INVALID,
      CLOSES},
@@ -47,8 +48,8 @@ static const struct row framing[] = {
      INVALID, CLOSES},
     {"a blank inside the target", BYTES("GET /api/v1/pi ng HTTP/1.1\r\n" HOST "@\r\n"), 400,
      INVALID, CLOSES},
-    {"a method that is no token", BYTES("G(T /api/v1/ping HTTP/1.1\r\n" HOST "@\r\n"), 400, INVALID,
-     CLOSES},
+    {"a method that is not a token", BYTES("G(T /api/v1/ping HTTP/1.1\r\n" HOST "@\r\n"), 400,
+     INVALID, CLOSES},
     {"a control character in the target", BYTES("GET /api/v1/\x01ping HTTP/1.1\r\n" HOST "@\r\n"),
      400, INVALID, CLOSES},
     {"DEL in the target", BYTES("GET /api/v1/\x7fping HTTP/1.1\r\n" HOST "@\r\n"), 400, INVALID,
@@ -135,7 +136,7 @@ static const struct row framing[] = {
     {"a negative chunk's size", BYTES(CHUNKED "-2\r\n{}\r\n0\r\n\r\n"), 400, INVALID, CLOSES},
     {"a blank before a chunk's size", BYTES(CHUNKED " 2\r\n{}\r\n0\r\n\r\n"), 400, INVALID, CLOSES},
     {"an empty chunk's size", BYTES(CHUNKED "\r\n{}\r\n0\r\n\r\n"), 400, INVALID, CLOSES},
-    {"a chunk's size that is no number", BYTES(CHUNKED "zz\r\n{}\r\n0\r\n\r\n"), 400, INVALID,
+    {"a chunk's size that is not a number", BYTES(CHUNKED "zz\r\n{}\r\n0\r\n\r\n"), 400, INVALID,
      CLOSES},
     {"a chunk's size of many digits", BYTES(CHUNKED "0000000000000002\r\n{}\r\n0\r\n\r\n"), 400,
      INVALID, CLOSES},
@@ -148,7 +149,7 @@ static const struct row framing[] = {
      "payload_too_large", CLOSES},
     {"a length over 64 KiB", BYTES(CREATE JSON "Content-Length: 65537\r\n\r\n"), 413,
      "payload_too_large", CLOSES},
-    {"a length over 64 KiB that waits to be told to go on",
+    {"a length over 64 KiB with Expect: 100-continue",
      BYTES(CREATE JSON "Expect: 100-continue\r\nContent-Length: 70000\r\n\r\n"), 413,
      "payload_too_large", CLOSES},
 };
@@ -179,7 +180,7 @@ static const struct row contents[] = {
      STAYS},
     {"a broken escape", BYTES("GET /api/v1/conversations/%zz HTTP/1.1\r\n" HOST "@\r\n"), 404,
      "not_found", STAYS},
-    {"an unheard-of method", BYTES("BREW /api/v1/ping HTTP/1.1\r\n" HOST "@\r\n"), 405,
+    {"an unknown method", BYTES("BREW /api/v1/ping HTTP/1.1\r\n" HOST "@\r\n"), 405,
      "method_not_allowed", STAYS},
     {"no key", BYTES(PING HOST "\r\n"), 401, "unauthorized", STAYS},
     {"two keys", BYTES(PING HOST "@@\r\n"), 401, "unauthorized", STAYS},
@@ -195,12 +196,12 @@ static const struct row contents[] = {
     {"a byte order mark", POSTED(5, "\xef\xbb\xbf{}"), 400, "invalid_json", STAYS},
     {"UTF-16", POSTED(6, "\xff\xfe{\0}\0"), 400, "invalid_json", STAYS},
     {"NUL", POSTED(1, "\0"), 400, "invalid_json", STAYS},
-    {"NUL behind the value", POSTED(3, "{}\0"), 400, "invalid_json", STAYS},
-    {"something behind the value", POSTED(4, "{} x"), 400, "invalid_json", STAYS},
+    {"NUL after the value", POSTED(3, "{}\0"), 400, "invalid_json", STAYS},
+    {"something after the value", POSTED(4, "{} x"), 400, "invalid_json", STAYS},
     {"two values", POSTED(4, "{}{}"), 400, "invalid_json", STAYS},
     {"a value cut off", POSTED(5, "{\"a\":"), 400, "invalid_json", STAYS},
     {"a string cut off", POSTED(3, "{\"a"), 400, "invalid_json", STAYS},
-    {"a comma too many", POSTED(8, "{\"a\":1,}"), 400, "invalid_json", STAYS},
+    {"an extra comma", POSTED(8, "{\"a\":1,}"), 400, "invalid_json", STAYS},
     {"a comment", POSTED(9, "{/*no*/}\n"), 400, "invalid_json", STAYS},
     {"single quotes", POSTED(7, "{'a':1}"), 400, "invalid_json", STAYS},
     {"a name without quotes", POSTED(5, "{a:1}"), 400, "invalid_json", STAYS},
@@ -208,14 +209,14 @@ static const struct row contents[] = {
     {"a number with a leading zero", POSTED(8, "{\"a\":01}"), 400, "invalid_json", STAYS},
     {"a line feed inside a string", POSTED(9, "{\"a\":\"\n\"}"), 400, "invalid_json", STAYS},
     {"an unknown escape", POSTED(10, "{\"a\":\"\\x\"}"), 400, "invalid_json", STAYS},
-    {"bytes that are no UTF-8", POSTED(9, "{\"a\":\"\xff\"}"), 400, "invalid_json", STAYS},
+    {"bytes that are not UTF-8", POSTED(9, "{\"a\":\"\xff\"}"), 400, "invalid_json", STAYS},
     {"an overlong slash", POSTED(10, "{\"a\":\"\xc0\xaf\"}"), 400, "invalid_json", STAYS},
     {"a surrogate in UTF-8", POSTED(11, "{\"a\":\"\xed\xa0\x80\"}"), 400, "invalid_json", STAYS},
     {"half a surrogate pair", POSTED(14, "{\"a\":\"\\ud83d\"}"), 400, "invalid_json", STAYS},
     {"a key twice", POSTED(13, "{\"a\":1,\"a\":2}"), 400, "invalid_json", STAYS},
-    {"a chunked body that is no JSON", BYTES(CHUNKED "2\r\n{]\r\n0\r\n\r\n"), 400, "invalid_json",
+    {"a chunked body that is not JSON", BYTES(CHUNKED "2\r\n{]\r\n0\r\n\r\n"), 400, "invalid_json",
      STAYS},
-    {"a media type that is no JSON",
+    {"a media type that is not JSON",
      BYTES(CREATE "Content-Type: text/json\r\nContent-Length: 2\r\n\r\n{}"), 415,
      "unsupported_media_type", STAYS},
     {"two media types",
@@ -281,9 +282,9 @@ static void expect_goes_on(const struct row *row, struct http_connection *connec
 
     cr_assert(http_connection_send(connection, next, strlen(next)), "%s: closed", row->why);
     cr_assert(http_connection_receive(connection, &response, TIMEOUT_MS),
-              "%s: no answer to the next request", row->why);
+              "%s: no response to the next request", row->why);
     cr_assert_eq(response.status, 200, "%s: the next request got %d", row->why, response.status);
-    cr_assert_eq(http_connection_pending(connection), 0, "%s: an answer too many", row->why);
+    cr_assert_eq(http_connection_pending(connection), 0, "%s: an extra response", row->why);
 }
 
 static void check_row(const struct row *row, const struct org *org)
@@ -303,7 +304,7 @@ static void check_row(const struct row *row, const struct org *org)
     if (row->ending == CLOSES) {
         cr_assert(response.closes, "%s: %s", row->why, response.head);
         http_connection_end_sending(&connection);
-        cr_assert(http_connection_ends(&connection, TIMEOUT_MS), "%s: the connection goes on",
+        cr_assert(http_connection_ends(&connection, TIMEOUT_MS), "%s: the connection stays open",
                   row->why);
     } else {
         cr_assert_not(response.closes, "%s: %s", row->why, response.head);
@@ -334,7 +335,7 @@ Test(raw_http, unsound_framing_is_answered_and_ends_the_connection)
     check_rows(framing, ARRAY_SIZE(framing));
 }
 
-Test(raw_http, what_is_soundly_framed_is_answered_and_the_connection_goes_on)
+Test(raw_http, well_framed_requests_are_answered_and_keep_the_connection)
 {
     check_rows(contents, ARRAY_SIZE(contents));
 }

@@ -54,7 +54,7 @@ static void ask(struct http_connection *reader, const struct replica *gateway,
     cr_assert_fail("no page in %d tries", TRIES);
 }
 
-Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
+Test(slow_reader, those_that_wait_longest_are_closed_before_memory_runs_short)
 {
     struct replica gateway;
     struct http_connection readers[PAGES];
@@ -70,10 +70,10 @@ Test(slow_reader, those_who_wait_longest_are_cut_off_before_memory_is_short)
     for (int i = 0; i < PAGES; i++)
         ask(&readers[i], &gateway, &org);
     cut_off = replica_metric(&gateway, "conversations_gateway_slow_readers_total");
-    cr_assert_gt(cut_off, 0, "all are held after %lld ms",
+    cr_assert_gt(cut_off, 0, "all are still open after %lld ms",
                  (long long)(clock_mono_us() - start_us) / 1000);
     if (clock_mono_us() - start_us < SEND_US)
-        cr_assert_lt(cut_off, PAGES / 2, "more are cut off than need be");
+        cr_assert_lt(cut_off, PAGES / 2, "more connections are closed than necessary");
     page = http_send(&(struct client_request){.method = "POST",
                                               .base = gateway.base,
                                               .path = "/conversations/search",

@@ -1,4 +1,4 @@
-/* ACCESS_LOG: one line for each answer, and no lines of level debug. */
+/* ACCESS_LOG: one line for each response, and no lines of level debug. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static int read_answers(FILE *log, char line[4200])
     cr_assert_not_null(log);
     while (fgets(next, sizeof(next), log) != NULL) {
         cr_assert_null(strstr(next, "\"level\":\"debug\""), "%s", next);
-        if (strstr(next, "\"message\":\"answer\"") == NULL)
+        if (strstr(next, "\"message\":\"response\"") == NULL)
             continue;
         cr_assert_not_null(strstr(next, "\"level\":\"info\""), "%s", next);
         strcpy(line, next);
@@ -53,7 +53,7 @@ static int read_answers(FILE *log, char line[4200])
     return n;
 }
 
-Test(access_log, has_a_line_for_each_answer_at_level_info)
+Test(access_log, has_a_line_for_each_response_at_level_info)
 {
     static const char *const said[] = {
         "\"service\":\"gateway\"", "\"instance\":", "\"client\":\"127.0.0.1\"",
@@ -71,7 +71,7 @@ Test(access_log, has_a_line_for_each_answer_at_level_info)
     cr_expect_null(strstr(line, org.read_key), "no key");
 }
 
-Test(access_log, is_off_where_nothing_is_said)
+Test(access_log, is_off_if_set_to_false)
 {
     char answered[UUID_TEXT + 1], line[4200] = "";
     struct org org;

@@ -152,7 +152,7 @@ Test(backup, tools_bring_everything_back_in_another_folder, .fini = stop)
     sealed_log_await_seal(&org);
     run(format("umask 022 && tools/backup '%s' && [ -z \"$(find '%s' -perm /077)\" ]", backup,
                backup));
-    cr_expect_neq(system(format("tools/backup '%s' 2>/dev/null", backup)), 0, "it is there");
+    cr_expect_neq(system(format("tools/backup '%s' 2>/dev/null", backup)), 0, "already exists");
     cr_expect_neq(system(format("tools/restore '%s' 2>/dev/null", backup)), 0, "a database is");
 
     taken = stack_gateway_port();
@@ -206,7 +206,7 @@ Test(backup, tools_bring_every_cell_back, .fini = stop)
     run(format("rm -rf '%s' '%s' && tools/backup '%s' && [ -z \"$(find '%s' -perm /077)\" ]",
                backup, restored, backup, backup));
     run(format("mkdir '%s/cell3-postgres'", stack_setting("RUN_DIR")));
-    refused(format("tools/backup '%s-less'", backup), "never ran");
+    refused(format("tools/backup '%s-less'", backup), "has never run");
     own_stack_stop();
 
     setenv("RUN_DIR", restored, 1);
@@ -246,7 +246,7 @@ Test(backup, touches_no_folder_but_its_own)
     run(format("rm -r '%s' && ! ls -d '%s'*", backup, backup));
 }
 
-Test(backup, a_restore_leaves_other_secrets_alone)
+Test(backup, a_restore_does_not_touch_other_secrets)
 {
     const char *backup = format("%s-theirs", stack_setting("RUN_DIR"));
     const char *folder = format("%s-ours", stack_setting("RUN_DIR"));
@@ -258,7 +258,7 @@ Test(backup, a_restore_leaves_other_secrets_alone)
     run(format("rm -r '%s' '%s'", backup, folder));
 }
 
-Test(backup, what_is_half_restored_does_not_start, .fini = stop)
+Test(backup, a_partly_restored_stack_does_not_start, .fini = stop)
 {
     const char *backup = format("%s-half", stack_setting("RUN_DIR"));
     const char *restored = format("%s-half-restored", stack_setting("RUN_DIR"));
@@ -267,6 +267,6 @@ Test(backup, what_is_half_restored_does_not_start, .fini = stop)
     run(format("truncate -s -4096 '%s/conversations.backup'", backup));
     move_to(restored);
     refused(format("tools/restore '%s'", backup), "could not be restored");
-    refused("deploy/local/stack up", "half restored");
+    refused("deploy/local/stack up", "partly restored");
     run(format("tools/restore '%s-whole' && deploy/local/stack up >/dev/null", backup));
 }

@@ -91,7 +91,7 @@ static const json_t *endpoint(const json_t *response, const char *subject)
 {
     const json_t *found = find_endpoint(response, subject);
 
-    cr_assert_not_null(found, "%s is no endpoint", subject);
+    cr_assert_not_null(found, "%s is not an endpoint", subject);
     return found;
 }
 
@@ -163,7 +163,7 @@ static json_int_t figure(const char *subject, const char *name)
     return json_integer_value(json_object_get(endpoint(response, subject), name));
 }
 
-Test(discovery, counts_what_was_asked_and_how_long_it_took)
+Test(discovery, counts_requests_and_measures_their_time)
 {
     static const char create[] = "v1.conversation.create";
     json_int_t requests = figure(create, "num_requests"), time = figure(create, "processing_time");
@@ -177,7 +177,7 @@ Test(discovery, counts_what_was_asked_and_how_long_it_took)
     cr_expect_gt(figure(create, "processing_time"), time);
 }
 
-Test(discovery, says_whether_a_service_can_work_and_how_far_behind_it_is)
+Test(discovery, reports_whether_a_service_can_work_and_its_lag)
 {
     json_t *responses = ask("$SRV.STATS", SERVICES);
 
@@ -208,7 +208,7 @@ static void expect_services(const json_t *list)
     }
 }
 
-Test(discovery, is_what_convctl_lists_services_by)
+Test(discovery, is_used_by_convctl_to_list_services)
 {
     expect_services(never_free(convctl("service", "list", NULL)));
 }
@@ -252,7 +252,7 @@ static void *run_foreign_services(void *closure)
     return NULL;
 }
 
-Test(discovery, of_other_systems_is_not_what_convctl_lists)
+Test(discovery, of_other_systems_is_not_listed_by_convctl)
 {
     struct foreign_services others = {.bus = NULL};
     pthread_t thread;

@@ -10,7 +10,7 @@ TestSuite(gateway_start, .init = stack_share);
 
 enum { KILLS = 3, WITHIN_MS = 30000 };
 
-Test(gateway_start, after_a_kill_nobody_is_turned_away)
+Test(gateway_start, after_a_kill_no_client_is_refused)
 {
     const struct gateway_restart all = gateway_restart_measure(KILLS);
 
@@ -48,11 +48,11 @@ Test(gateway_start, connections_are_refused_until_the_bus_has_answered_once)
     cr_expect_eq(ping(&gateway, &org), 0);
     nats_server_start(&bus);
     replica_await(&gateway);
-    cr_expect_eq(ping(&gateway, &org), 503, "nobody is there who knows keys");
+    cr_expect_eq(ping(&gateway, &org), 503, "access is not running");
     nats_server_kill(&bus);
     cr_assert(stack_wait(is_unready, &gateway, WITHIN_MS));
-    cr_expect_eq(ping(&gateway, &org), 503, "it goes on listening");
-    cr_expect_eq(replica_ask(&gateway, "/servez")->status, 200, "and may be sent requests");
+    cr_expect_eq(ping(&gateway, &org), 503, "it keeps listening");
+    cr_expect_eq(replica_ask(&gateway, "/servez")->status, 200, "/servez permits requests");
     nats_server_stop(&bus);
     replica_stop(&gateway);
 }

@@ -38,11 +38,11 @@ static void expect_unready(const struct replica *replica, const char *reason)
 {
     struct expected expected = {replica, reason};
 
-    cr_assert(stack_wait(lives_unready, &expected, WITHIN_MS), "port %d says %s", replica->port,
+    cr_assert(stack_wait(lives_unready, &expected, WITHIN_MS), "port %d responds %s", replica->port,
               replica_ask(replica, "/readyz")->body);
 }
 
-Test(lifecycle, without_a_bus_everything_waits_for_it_and_still_ends_when_told)
+Test(lifecycle, without_a_bus_everything_waits_for_it_and_still_stops_on_request)
 {
     struct nats_server bus;
     struct replica replicas[ARRAY_SIZE(all)];
@@ -60,7 +60,7 @@ Test(lifecycle, without_a_bus_everything_waits_for_it_and_still_ends_when_told)
     replicas_stop(replicas, ARRAY_SIZE(all));
 }
 
-Test(lifecycle, without_a_database_services_say_so_and_still_end_when_told)
+Test(lifecycle, without_a_database_services_report_it_and_still_stop_on_request)
 {
     struct replica replicas[ARRAY_SIZE(with_database)];
 
@@ -73,7 +73,7 @@ Test(lifecycle, without_a_database_services_say_so_and_still_end_when_told)
     replicas_stop(replicas, ARRAY_SIZE(with_database));
 }
 
-Test(lifecycle, a_dashboard_that_is_told_to_end_serves_until_others_have_noticed)
+Test(lifecycle, a_stopping_dashboard_serves_until_load_balancers_have_noticed)
 {
     struct replica dashboard;
 
@@ -130,7 +130,7 @@ static void expect_end(const char *program, const char *setting, const char *rea
     cr_assert_eq(replica_await_end(&replica), 1, "%s with %s", program, setting);
     cr_assert_eq(system(format("grep -qF '%s' '%s/log/%s-of-tests.log'", reason,
                                stack_setting("RUN_DIR"), program)),
-                 0, "%s with %s does not say: %s", program, setting, reason);
+                 0, "%s with %s does not log: %s", program, setting, reason);
 }
 
 Test(lifecycle, a_setting_that_is_wrong_or_missing_ends_a_program_at_once)

@@ -22,10 +22,10 @@ static void hold_against_promtool(const char *process, const char *metrics)
 
     cr_assert_not_null(promtool);
     cr_assert_eq(fwrite(metrics, 1, strlen(metrics), promtool), strlen(metrics));
-    cr_assert_eq(pclose(promtool), 0, "%s: promtool has something to say", process);
+    cr_assert_eq(pclose(promtool), 0, "%s: promtool reports problems", process);
 }
 
-Test(metrics, of_every_process_are_what_prometheus_expects)
+Test(metrics, of_every_process_are_valid_for_prometheus)
 {
     struct replica replicas[REPLICAS_OF_STACK_MAX];
     const size_t n = replicas_of_stack(replicas);

@@ -151,7 +151,7 @@ Test(point_in_time, a_lost_server_comes_back_as_it_was_before_a_mistake)
 }
 
 /* The server crashes after it has archived a segment and before it has noted that. */
-Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
+Test(point_in_time, archiving_resumes_where_a_crash_interrupted_it)
 {
     struct postgres_server *server = &deployment.database;
     const char *last;
@@ -180,7 +180,7 @@ Test(point_in_time, archiving_goes_on_where_a_crash_interrupted_it)
 }
 
 /* For its administrator, with the URL in `env`. */
-Test(point_in_time, a_stack_lets_base_backups_be_made)
+Test(point_in_time, a_stack_allows_base_backups)
 {
     PGconn *conn = PQconnectdb(format("%s%sreplication=true", stack_setting("DATABASE_URL"),
                                       strchr(stack_setting("DATABASE_URL"), '?') ? "&" : "?"));

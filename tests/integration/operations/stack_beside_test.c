@@ -60,7 +60,7 @@ Test(stack_beside, up_says_at_once_which_setting_a_program_does_not_take)
     expect_failure("TRUSTED_PROXIES=foo", "TRUSTED_PROXIES must be networks");
 }
 
-Test(stack_beside, up_refuses_a_port_that_is_no_number_before_anything_starts)
+Test(stack_beside, up_refuses_an_invalid_port_before_anything_starts)
 {
     expect_failure("GATEWAY_PORT=abc", "^stack: GATEWAY_PORT must be a number");
 }
@@ -97,11 +97,11 @@ Test(stack_beside, up_takes_settings_that_a_file_keeps)
     expect_failure("", "setting GATEWAY_THREADS must be");
     expect_failure("GATEWAY_THREADS=1 AUTH_FAILURE_LIMIT=abc", "AUTH_FAILURE_LIMIT");
     keep_settings("NATS_PORT=0\nGATEWAY_PRT=8080");
-    expect_failure("", "settings.env, line 2: GATEWAY_PRT is no setting of make up");
+    expect_failure("", "settings.env, line 2: GATEWAY_PRT is not a setting of make up");
     keep_settings("NATS_URL=nats://elsewhere\n");
-    expect_failure("", "settings.env, line 1: NATS_URL is no setting of make up");
+    expect_failure("", "settings.env, line 1: NATS_URL is not a setting of make up");
     keep_settings("export GATEWAY_PORT\n");
-    expect_failure("", "settings.env, line 1: this is no line NAME=VALUE");
+    expect_failure("", "settings.env, line 1: this must be NAME=VALUE");
     keep_settings("");
 }
 

@@ -110,7 +110,8 @@ static const json_t *line_of(const char *service, const char *request_id, const 
 {
     struct log_search search = {service, request_id, message, NULL};
 
-    cr_assert(stack_wait(is_logged, &search, 30000), "%s says nothing of %s", service, request_id);
+    cr_assert(stack_wait(is_logged, &search, 30000), "%s logs nothing about %s", service,
+              request_id);
     return search.line;
 }
 
@@ -147,7 +148,7 @@ static bool holds(const json_t *span, const char *what)
 static void expect_about(const json_t *span, const struct org *org,
                          const struct client_response *response)
 {
-    cr_expect_not(holds(span, "traced-"), "nothing of the customer's");
+    cr_expect_not(holds(span, "traced-"), "no data of the customer");
     cr_expect_not(holds(span, org->full_key));
     cr_expect_str_eq(span_attribute(span, "conversations.outcome"), "created");
     cr_expect_str_eq(span_attribute(span, "conversations.request_id"), response->request_id);
@@ -172,7 +173,7 @@ static bool is_linked(void *closure)
     return i >= 0 && span_of(collector_spans(collector, trace_id(i)), outer_service) != NULL;
 }
 
-Test(tracing, links_a_request_with_the_command_that_became_of_it)
+Test(tracing, links_a_request_with_its_command)
 {
     struct client_response *responses[REQUESTS];
     const json_t *spans, *outer, *inner;
@@ -201,12 +202,12 @@ Test(tracing, links_a_request_with_the_command_that_became_of_it)
     cr_expect_str_eq(span_attribute(outer, "http.response.status_code"), "201");
     expect_about(outer, &org, responses[i]);
     expect_about(inner, &org, responses[i]);
-    expect_logged("gateway", "\"answer\"", responses[i]->request_id, trace_id(i));
+    expect_logged("gateway", "\"response\"", responses[i]->request_id, trace_id(i));
     expect_logged("conversation", "\"command\"", responses[i]->request_id, trace_id(i));
     stop_all();
 }
 
-Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
+Test(tracing, begins_without_traceparent_and_records_nothing_if_unsampled)
 {
     struct client_response *fresh, *unwanted, *malformed;
     const json_t *spans;
@@ -227,10 +228,10 @@ Test(tracing, begins_where_no_trace_came_and_stays_out_where_none_is_wanted)
 
         cr_expect_str_eq(text(span, "name"), "ping");
         cr_expect_null(text(span, "parentSpanId"));
-        expect_logged("gateway", "\"answer\"", (i == 0 ? fresh : malformed)->request_id,
+        expect_logged("gateway", "\"response\"", (i == 0 ? fresh : malformed)->request_id,
                       text(span, "traceId"));
     }
-    expect_logged("gateway", "\"answer\"", unwanted->request_id, trace_id(0));
+    expect_logged("gateway", "\"response\"", unwanted->request_id, trace_id(0));
 }
 
 Test(tracing, is_in_the_log_without_a_collector_too)
@@ -244,11 +245,11 @@ Test(tracing, is_in_the_log_without_a_collector_too)
         send_to(&gateway, org.full_key, "/ping", NULL, format("00-%s-" CALLER "-01", trace_id(0)));
     without = send_to(&gateway, org.full_key, "/ping", NULL, NULL);
     replica_stop(&gateway);
-    expect_logged("gateway", "\"answer\"", with->request_id, trace_id(0));
-    expect_logged("gateway", "\"answer\"", without->request_id, NULL);
+    expect_logged("gateway", "\"response\"", with->request_id, trace_id(0));
+    expect_logged("gateway", "\"response\"", without->request_id, NULL);
 }
 
-Test(tracing, covers_what_the_dashboard_asks_of_services)
+Test(tracing, covers_the_commands_of_the_dashboard)
 {
     struct replica dashboard, access;
     const json_t *spans, *outer, *inner;

@@ -50,7 +50,7 @@ static void start_private(struct nats_server *server)
     nats_server_start(server);
 }
 
-Test(bus_users, let_a_service_answer_each_message_once_where_it_asked)
+Test(bus_users, allow_a_service_one_reply_to_each_message_at_its_reply_subject)
 {
     struct nats_server server;
     struct nats_client gateway, search;
@@ -86,7 +86,7 @@ static const char *convctl_as(const struct nats_server *server, const char *who)
     return code;
 }
 
-Test(bus_users, are_told_by_convctl_what_they_lack)
+Test(bus_users, get_distinct_errors_from_convctl)
 {
     struct nats_server server;
 

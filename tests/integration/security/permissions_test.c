@@ -80,7 +80,7 @@ static void try_subject(struct nats_client *client, enum bus_user user,
                       subject);
 }
 
-Test(permissions, are_for_every_user_at_every_subject_what_the_table_says)
+Test(permissions, match_the_table_for_every_user_and_subject)
 {
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
         struct nats_client client;
@@ -144,7 +144,7 @@ static void try_replies(struct nats_client *client, enum bus_user user,
                  is_own, "%s elsewhere at %s", name, inbox);
 }
 
-Test(permissions, let_a_service_answer_bundles_of_its_own_commands_alone)
+Test(permissions, allow_a_service_to_answer_bundles_only_of_its_own_commands)
 {
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
         struct nats_client client;
@@ -158,7 +158,7 @@ Test(permissions, let_a_service_answer_bundles_of_its_own_commands_alone)
     }
 }
 
-Test(permissions, end_where_the_table_ends)
+Test(permissions, do_not_reach_beyond_the_table)
 {
     static const char *const beyond[] = {
         ">",
@@ -263,7 +263,7 @@ Test(permissions, keep_the_services_apart)
     }
 }
 
-Test(permissions, belong_to_who_knows_the_password)
+Test(permissions, are_granted_only_with_the_password)
 {
     struct nats_client client;
 

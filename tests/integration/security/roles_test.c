@@ -199,7 +199,7 @@ static PGresult *relations(void)
     return result;
 }
 
-Test(roles, reach_no_table_but_their_own_and_what_is_listed)
+Test(roles, can_access_only_their_own_and_listed_tables)
 {
     PGresult *all = relations();
     int n = 0;

@@ -62,7 +62,7 @@ static const char *try_to_send(const struct org *org)
     return outcome.error;
 }
 
-Test(rotation, of_the_webhook_key_seals_all_secrets_anew)
+Test(rotation, of_the_webhook_key_encrypts_all_secrets_again)
 {
     const char *old = stack_setting_of("webhook-0", "WEBHOOK_SECRET_KEY");
     struct second_deployment made;
@@ -194,7 +194,7 @@ Test(rotation, of_the_signing_key_leaves_the_audit_log_whole)
     replica_stop(&audit);
 
     second_deployment_start(deployment, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY, NULL);
-    cr_assert_not(is_whole(&org, now), "it is not known who signed the old blocks");
+    cr_assert_not(is_whole(&org, now), "the key of the old blocks is unknown");
     replica_stop(&audit);
 
     second_deployment_start(deployment, &audit, "audit", "AUDIT_SIGNING_KEY=" NEW_KEY,

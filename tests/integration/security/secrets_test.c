@@ -36,7 +36,7 @@ static char *read_whole(const char *path, size_t *n)
     }
     fclose(file);
     cr_assert_not_null(bytes);
-    cr_assert_lt(*n, FILE_MAX, "%s is too long to be looked through", path);
+    cr_assert_lt(*n, FILE_MAX, "%s is too long to be searched", path);
     return bytes;
 }
 
@@ -254,7 +254,7 @@ Test(secrets, a_key_a_webhooks_secret_and_a_password_are_nowhere_but_with_their_
 
     nats_client_open_on_all(&capture);
     nats_client_await_text(&capture, use(plants, token)->request_id);
-    cr_assert(nats_client_has(&capture, hash), "the key was never asked about");
+    cr_assert(nats_client_has(&capture, hash), "the key was never looked up");
     expect_free_of("the bus", capture.in, capture.n, plants, 3);
     nats_client_close(&capture);
     misuse(plants, token);

@@ -38,7 +38,7 @@ static void try_database(void)
 {
     cr_expect(database_lets_in("connect_timeout=5"));
     cr_expect_not(database_lets_in("sslmode=disable"), "without TLS");
-    cr_expect_not(database_lets_in("sslrootcert=system"), "by the machine's authorities");
+    cr_expect_not(database_lets_in("sslrootcert=system"), "by the system's authorities");
     cr_expect_not(database_lets_in(format("sslrootcert=%s/authority.pem",
                                           stack_setting("WEBHOOK_CERTIFICATES"))),
                   "by another authority");
@@ -74,7 +74,7 @@ static void try_bus(void)
     cr_expect_str_eq(code, "service_unavailable", "by another authority");
 }
 
-Test(tls, to_both_servers_carries_everything_and_lets_in_nobody_without)
+Test(tls, to_both_servers_carries_everything_and_is_required)
 {
     struct org org;
     const char *id;

@@ -48,7 +48,7 @@ Test(webhook_answers, each_status_has_its_class)
 }
 
 /* libcurl would append such a line to the last header of the previous answer, which is freed. */
-Test(webhook_answers, a_first_line_that_goes_on_belongs_to_no_other_answer)
+Test(webhook_answers, a_continued_first_line_is_not_appended_to_the_previous_response)
 {
     struct receiver *receiver = receiver_start("good");
 
@@ -93,7 +93,7 @@ static bool is_in_time(const struct org *org, const struct webhook *webhook, int
         return true;
     cr_expect_str_eq(text_of(delivery, "error"), "timeout");
     cr_expect_geq(duration_ms(delivery), 7900);
-    cr_expect_leq(duration_ms(delivery), 2 * 8000, "it was not given up in time");
+    cr_expect_leq(duration_ms(delivery), 2 * 8000, "the attempt did not end in time");
     return false;
 }
 
@@ -187,7 +187,7 @@ Test(webhook_answers, an_answer_is_kept_as_inert_text_of_4_kb_at_most)
     cr_assert_eq(strlen(text_of(delivery, "excerpt")), 4096);
 }
 
-Test(webhook_answers, nobody_there_fails_as_connect)
+Test(webhook_answers, an_address_without_a_listener_fails_as_connect)
 {
     struct org org;
     struct webhook webhook;
@@ -197,7 +197,7 @@ Test(webhook_answers, nobody_there_fails_as_connect)
     cr_assert_str_eq(text_of(webhook_test(&org, &webhook), "error"), "connect");
 }
 
-Test(webhook_answers, a_delivery_tells_its_phases)
+Test(webhook_answers, a_delivery_shows_the_time_of_each_phase)
 {
     struct receiver *receiver = receiver_start("good");
     const json_t *delivery = send(receiver, "/slow/100"), *timings;

@@ -37,7 +37,7 @@ static json_int_t skipped_in(const json_t *statistics)
     return skipped;
 }
 
-Test(webhook_budget, what_exceeds_it_is_skipped_seen_and_can_be_sent_later)
+Test(webhook_budget, excess_deliveries_are_skipped_listed_and_can_be_sent_later)
 {
     struct receiver *receiver = receiver_start("good");
     const json_t *delivery, *statistics;

@@ -119,7 +119,7 @@ Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_
     if (long_form_or(0, 1) == 1)
         end_leases(&org);
     cr_assert(stack_wait(is_done, &org, long_form_or(LONG_TIMEOUT_MS, TIMEOUT_MS)),
-              "work is left in the queue");
+              "deliveries are left in the queue");
     for (int i = 0; i < endpoints; i++)
         check_consistency(&org, &webhooks[i], receiver, paths[i], events, &doubles);
     expect_made_again(&org);
@@ -130,7 +130,7 @@ Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_
                                    org.id, NULL));
 }
 
-Test(webhook_crash, what_costs_a_worker_three_times_is_put_aside)
+Test(webhook_crash, a_delivery_that_crashes_a_worker_three_times_is_quarantined)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -194,7 +194,7 @@ Test(webhook_crash, a_retry_that_waits_outlives_its_sender)
     never_free(convctl("webhook", "delete", "--org", org.id, webhook.id, NULL));
 }
 
-Test(webhook_crash, an_orderly_stop_lets_what_is_under_way_end)
+Test(webhook_crash, an_orderly_stop_completes_attempts_in_flight)
 {
     end_beside_a_delivery("webhook-0", SIGTERM);
 }
@@ -215,7 +215,7 @@ static int claim_ms(void)
 }
 
 /* The receiver answers after the claim has expired, and the result can be recorded only later. */
-Test(webhook_crash, a_database_that_stalls_makes_no_answer_late)
+Test(webhook_crash, a_stalled_database_makes_no_answer_late)
 {
     struct receiver *receiver = receiver_start("good");
     const int slow_ms = claim_ms() * 7 / 5, stalled_ms = claim_ms() * 17 / 10;

@@ -126,7 +126,7 @@ Test(webhook_deliver, an_operators_takeover_and_events_of_neighbours_arrive)
     cr_assert_eq(receiver_count(receiver, "/ok"), 3);
 }
 
-Test(webhook_deliver, without_signing_there_is_no_signature)
+Test(webhook_deliver, an_endpoint_without_signing_gets_no_signature)
 {
     struct receiver *receiver = receiver_start("good");
     const struct received *got;
@@ -196,7 +196,8 @@ Test(webhook_deliver, a_secret_is_rotated_in_place_when_the_receiver_is_ready)
     cr_assert_null(json_object_get(webhook_shown(&org, &webhook), "next_secret"));
     cr_assert(json_is_integer(json_object_get(webhook_shown(&org, &webhook), "next_secret_at")));
     signature = signature_sent(&org, &webhook, receiver, &got);
-    cr_assert_str_eq(signature, signature_of(webhook.secret, got), "still the present one");
+    cr_assert_str_eq(signature, signature_of(webhook.secret, got),
+                     "still signed with the current secret");
 
     rotate(&org, &webhook, "finish");
     cr_assert(json_is_null(json_object_get(webhook_shown(&org, &webhook), "next_secret_at")));
@@ -214,14 +215,14 @@ Test(webhook_deliver, a_secret_is_rotated_in_place_when_the_receiver_is_ready)
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND change = 'endpoint.rotate-secret' AND target = $2",
                              org.id, webhook.id, NULL),
-                 5, "three begun, one finished, one cancelled");
+                 5, "three begins, one finish and one cancel");
     cr_assert_eq(sql_integer("SELECT count(*) FROM audit.changes WHERE organization_id = $1::uuid"
                              " AND detail::text ~ 'whsec'",
                              org.id, NULL),
                  0);
 }
 
-Test(webhook_deliver, what_does_not_sign_has_no_secret_to_rotate)
+Test(webhook_deliver, an_endpoint_without_signing_has_no_secret_to_rotate)
 {
     struct org org;
     const json_t *made;
@@ -323,7 +324,7 @@ Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
                  0);
 }
 
-Test(webhook_deliver, roles_may_do_no_more_than_their_work)
+Test(webhook_deliver, roles_can_do_only_their_work)
 {
     static const struct {
         const char *role, *text;

@@ -12,7 +12,7 @@ TestSuite(webhook_log, .init = stack_share);
 
 enum { SOON_MS = 30000 };
 
-Test(webhook_log, what_a_disabled_endpoint_misses_is_kept_and_can_be_sent_later)
+Test(webhook_log, events_of_a_disabled_endpoint_are_kept_and_can_be_sent_later)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -45,7 +45,7 @@ Test(webhook_log, what_a_disabled_endpoint_misses_is_kept_and_can_be_sent_later)
     cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "cause"), "resend");
 }
 
-Test(webhook_log, all_that_failed_since_a_time_is_sent_once_more)
+Test(webhook_log, all_failed_events_since_a_time_are_resent)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -134,7 +134,7 @@ static bool is_named(void *closure)
     return strstr(all, format("endpoint_id=\"%s\"} 4320", webhook->id)) != NULL;
 }
 
-Test(webhook_log, an_endpoint_that_fails_for_long_is_named_by_a_metric_and_goes_on)
+Test(webhook_log, an_endpoint_that_fails_for_long_is_named_by_a_metric_and_stays_enabled)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -212,7 +212,7 @@ Test(webhook_log, a_claim_that_is_not_attempted_is_handed_back_and_sent_once)
     cr_assert(json_is_null(json_object_get(webhook_delivery(&org, &webhook, 0), "previous_id")));
 }
 
-Test(webhook_log, a_delivery_whose_event_is_gone_says_so)
+Test(webhook_log, a_delivery_whose_event_is_gone_reports_that)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -231,7 +231,7 @@ Test(webhook_log, a_delivery_whose_event_is_gone_says_so)
     cr_assert_eq(receiver_count(receiver, "/"), 0);
 }
 
-Test(webhook_log, lists_go_on_where_a_message_is_full)
+Test(webhook_log, lists_continue_in_another_message_if_one_is_full)
 {
     enum { ENDPOINTS = 600, DELIVERIES = 300 };
     struct org org;

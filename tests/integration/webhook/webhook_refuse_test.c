@@ -215,7 +215,7 @@ Test(webhook_refuse, names_without_an_answer_fail_as_dns)
     cr_expect_str_eq(text_of(send_to_name(&org, "servfail.a-1-2-3-4.example.net"), "error"), "dns");
 }
 
-Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
+Test(webhook_refuse, a_silent_name_server_delays_no_other_delivery)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -236,5 +236,5 @@ Test(webhook_refuse, a_name_server_that_keeps_silent_delays_nobody_else)
                              " AND s.organization_id = $1::uuid AND s.endpoint_id = $3::uuid"
                              " AND f.finished_at < s.finished_at",
                              org.id, fine.id, silent.id, NULL),
-                 5, "a delivery has waited for the name of another");
+                 5, "a delivery has waited for the lookup of another");
 }

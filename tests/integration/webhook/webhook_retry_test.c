@@ -143,7 +143,7 @@ Test(webhook_retry, a_success_ends_it)
     cr_assert_eq(shown_number(&org, &webhook, "retries_waiting"), 0);
 }
 
-Test(webhook_retry, what_waits_goes_when_none_are_wanted_any_more)
+Test(webhook_retry, waiting_ones_are_dropped_when_retries_are_disabled)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;

@@ -52,7 +52,8 @@ Test(webhook_statistics, counts_attempts_by_the_minute)
     }
     statistics = service_client_get_as(service_connection, &some_user, SUBJECT_WEBHOOK_STATISTICS,
                                        other.id, body_of(now - 60, now, 60));
-    cr_expect_eq(sum(statistics, "delivered"), 0, "what is another's");
+    cr_expect_eq(sum(statistics, "delivered"), 0,
+                 "another organization's deliveries are not counted");
 }
 
 /* Steps begin at multiples of their length, and none is left out. */

@@ -33,7 +33,7 @@ Test(outcome, success_has_no_code_and_everything_else_has_one)
     }
 }
 
-Test(outcome, what_is_uncertain_is_a_500_and_not_on_record)
+Test(outcome, uncertain_commands_get_500_and_are_not_recorded)
 {
     cr_assert_eq(outcome_http_status(OUTCOME_UNCERTAIN), 500);
     cr_assert_str_eq(outcome_code(OUTCOME_UNCERTAIN), "server_error");

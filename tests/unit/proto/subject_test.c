@@ -35,7 +35,7 @@ Test(subject, is_the_same_in_the_cell_main)
     }
 }
 
-Test(subject, has_the_name_of_another_cell_behind_the_version)
+Test(subject, has_the_name_of_another_cell_after_the_version)
 {
     char out[CELL_SUBJECT_CAPACITY];
 

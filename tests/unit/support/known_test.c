@@ -37,7 +37,7 @@ static unsigned pick(unsigned choice, unsigned among)
     return known.number;
 }
 
-Test(known, none_can_be_picked_where_there_is_none)
+Test(known, none_can_be_picked_if_there_is_none)
 {
     struct known known;
 
@@ -57,7 +57,7 @@ Test(known, picks_among_the_latest)
     cr_expect_str_eq(known.id, "id-2");
 }
 
-Test(known, the_latest_are_kept_where_there_is_no_room_for_all)
+Test(known, the_latest_are_kept_if_there_is_no_room_for_all)
 {
     add(0, ROOM * 2 + 1);
     cr_expect_eq(pick(0, ROOM), ROOM * 2);

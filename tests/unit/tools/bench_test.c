@@ -31,7 +31,7 @@ Test(bench, shows_the_medians_of_the_rounds_and_all_failures)
                                                           "ping 1 2000 9.00 4.00 0 90.0 90.0\n");
 }
 
-Test(bench, compares_what_both_were_asked)
+Test(bench, compares_operations_that_both_ran)
 {
     /* 2000 requests a second, the peer 500; 30 us, 40; p50 1.5 ms, 3 ms; p99 4 ms, 8 ms. */
     expect_table("-v target=ours -v other=peer",
@@ -40,8 +40,8 @@ Test(bench, compares_what_both_were_asked)
 
 Test(bench, wants_a_program_of_a_peer_before_it_starts_anything)
 {
-    int status = system("PEER=/nonexistent BIN_DIR=/nonexistent tools/bench 2>&1 | "
-                        "grep -qx 'bench: /nonexistent has no program run'");
+    int status = system("PEER=/nonexistent BIN_DIR=/nonexistent tools/bench 2>&1 | grep -qx "
+                        "'bench: /nonexistent has no program named run'");
 
     cr_expect_eq(status, 0);
 }

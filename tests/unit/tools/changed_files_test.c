@@ -59,7 +59,7 @@ static void teardown(void)
 
 TestSuite(changed_files, .init = setup, .fini = teardown);
 
-Test(changed_files, are_those_that_differ_from_main_and_what_includes_them)
+Test(changed_files, are_those_that_differ_from_main_and_files_that_include_them)
 {
     expect("");
     shell("echo >>common/alone.c && touch common/new.c && " COMMIT);
@@ -68,7 +68,7 @@ Test(changed_files, are_those_that_differ_from_main_and_what_includes_them)
     expect("common/alone.c common/base.h common/near.h common/new.c common/newer.c ");
 }
 
-Test(changed_files, depend_on_headers_that_others_include_where_something_was_built)
+Test(changed_files, follow_the_dependencies_of_a_build_if_there_is_one)
 {
     shell("echo build >.gitignore && mkdir -p build/release/common build/release/headers/common");
     shell("printf 'x.o: common/far.c \\\\\\n common/near.h \\\\\\n common/base.h\\n'"

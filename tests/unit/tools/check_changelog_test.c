@@ -102,7 +102,7 @@ Test(check_changelog, is_content_when_all_is_there)
     cr_expect_eq(check(GOOD "\n## 1.1.0, 2026-01-01\n"), 0, "older sections are history");
 }
 
-Test(check_changelog, misses_a_migration_and_knows_none_that_is_not)
+Test(check_changelog, reports_missing_and_unknown_migrations)
 {
     cr_assert_eq(shell("touch services/b/migrations/0002_new.sql"), 0);
     expect_finding(GOOD, "`b/0002_new`");
@@ -123,7 +123,7 @@ Test(check_changelog, misses_a_user_of_the_bus)
 #define EMPTY "## 1.2.0, not released yet\n### Migrations\n### Users of the bus\n### Clients\n"
 #define PAST  "## 1.1.0, 2026-01-01\n" PARTS
 
-Test(check_changelog, wants_what_the_release_before_does_not_have_in_the_first_section)
+Test(check_changelog, requires_everything_new_in_the_first_section)
 {
     commit();
     cr_assert_eq(shell("git tag v1.1.0"), 0);
@@ -156,7 +156,7 @@ Test(check_changelog, wants_the_date_of_a_release)
     cr_expect_eq(check("## 1.2.0, 2026-02-03\n" PARTS), 0);
 }
 
-Test(check_changelog, lets_no_release_be_made_twice)
+Test(check_changelog, refuses_to_release_a_version_twice)
 {
     static const char released[] = "## 1.2.0, 2026-02-03\n" PARTS;
 

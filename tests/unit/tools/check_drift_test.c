@@ -142,7 +142,7 @@ Test(check_drift, names_every_place_that_has_a_command_no_more)
            "proto/README.md: has v1.access.key-list, which");
 }
 
-Test(check_drift, finds_who_sends_what_he_may_not_and_who_is_said_to)
+Test(check_drift, finds_commands_sent_without_permission_and_unused_permissions)
 {
     edit("proto/subject.def", "s/(\"v1.access.org-create\", )OPERATOR/\\1DASHBOARD/");
     EXPECT("check-contract", "proto/asyncapi.yaml: tags of v1.access.org-create: ['OPERATOR'], ",
@@ -184,7 +184,7 @@ Test(check_drift, finds_a_body_that_is_read_without_an_end_or_a_size_and_secrets
            "services/webhook/endpoint.c: webhook_endpoint_delete has fields and no input_size");
 }
 
-Test(check_drift, finds_a_call_that_is_said_to_read_and_does_not_or_that_nobody_tries)
+Test(check_drift, finds_a_call_that_is_marked_as_reading_but_writes_or_is_untested)
 {
     edit("services/convctl/convctl_call.c",
          "s/(\"key\", \\.verb = \"revoke\".*)CONVCTL_CHANGES/\\1CONVCTL_READS/");
@@ -203,11 +203,11 @@ Test(check_drift, finds_a_member_that_is_not_described_or_that_the_audit_log_kee
     EXPECT(
         "check-contract",
         "proto/asyncapi.yaml: the body of ACCESS_ORG_CREATE lacks tier, which convctl org create",
-        "proto/change.def: CHANGE_ORGANIZATION_CREATE does not tell tier, which",
-        "proto/change.def: CHANGE_ORGANIZATION_SET does not tell plan, which ACCESS_ORG_SET has",
+        "proto/change.def: CHANGE_ORGANIZATION_CREATE does not record tier, which",
+        "proto/change.def: CHANGE_ORGANIZATION_SET does not record plan, which ACCESS_ORG_SET has",
         "proto/README.md: the body of v1.access.org-create lacks name",
         "proto/README.md: the body of v1.access.org-create lacks tier",
-        "proto/change.def: CHANGE_ORGANIZATION_SET tells tier, which ACCESS_ORG_SET does not");
+        "proto/change.def: CHANGE_ORGANIZATION_SET records tier, which ACCESS_ORG_SET does not");
 }
 
 Test(check_drift, names_every_place_that_an_error_code_needs)
@@ -259,7 +259,7 @@ Test(check_drift, finds_a_column_that_is_read_by_a_bare_number)
            "db_value_int(rows, 0, 1)");
 }
 
-Test(check_drift, finds_what_else_is_in_one_table_alone)
+Test(check_drift, finds_other_entries_that_only_one_table_has)
 {
     add_line("proto/change.def", "CHANGE(CHANGE_TEA_MAKE, \"tea.make\", \"\", \"\")");
     add_line("proto/operation.def", "OPERATION(OP_TEA_MAKE, \"tea.make\")");
@@ -271,17 +271,17 @@ Test(check_drift, finds_what_else_is_in_one_table_alone)
            "services/audit/sql/make_tea.sql: no code uses it");
 }
 
-Test(check_drift, goes_on_where_one_file_cannot_be_read)
+Test(check_drift, continues_if_one_file_cannot_be_read)
 {
     add_line("proto/asyncapi.yaml", "- {[");
     add_line("proto/subject.def", "COMMAND(ACCESS_ORG_SUM, \"v1.access.org-sum\", OPERATOR)");
     cr_expect_eq(check("check-contract"), 1);
-    cr_expect_not_null(strstr(output, "check_asyncapi: cannot go on"), "%s", output);
+    cr_expect_not_null(strstr(output, "check_asyncapi: failed"), "%s", output);
     cr_expect_not_null(strstr(output, "services/access/main.c: no handler for v1.access.org-sum"),
                        "%s", output);
 }
 
-Test(check_drift, finds_a_quotation_that_is_none_any_more)
+Test(check_drift, finds_an_outdated_quotation)
 {
     edit("services/access/sql/count_organizations.sql", "s/count\\(/sum(/");
     EXPECT("check-contract", "docs/first-change.md: shows what is not in "

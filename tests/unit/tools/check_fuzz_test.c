@@ -25,7 +25,7 @@ static void expect_found(const char *found)
     cr_expect_not_null(strstr(output, found), "%s: %s", found, output);
 }
 
-Test(check_fuzz, finds_nothing_where_every_parser_has_its_target)
+Test(check_fuzz, finds_nothing_if_every_parser_has_its_target)
 {
     cr_expect_eq(check(), 0, "%s", output);
     cr_expect_str_empty(output);
@@ -37,7 +37,7 @@ Test(check_fuzz, names_a_parser_without_a_row)
     expect_found("common/base/cup.c: cup_read is a parser, and not in the table\n");
 }
 
-Test(check_fuzz, names_what_reads_json_whatever_it_is_called)
+Test(check_fuzz, names_functions_that_read_json_whatever_their_name)
 {
     write_file("common/base/cup.c",
                "void cup_note(struct str text)\n{\n    json_read(text, &v);\n}\n");
@@ -85,7 +85,7 @@ Test(check_fuzz, takes_a_reason_for_a_target)
     cr_expect_eq(check(), 0, "%s", output);
 }
 
-Test(check_fuzz, names_a_target_that_nobody_feeds_and_one_that_no_row_has)
+Test(check_fuzz, names_a_target_without_seeds_and_one_without_a_row)
 {
     write_file("tests/fuzz/milk_fuzz.c", "\n");
     expect_found("tests/fuzz/corpus/milk has no seed\n");

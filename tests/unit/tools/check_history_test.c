@@ -153,70 +153,69 @@ static const struct {
     const char *promise;
     struct change changes[CHANGES_MAX];
 } broken[] = {
-    {"no read is stale, and no update lost",
+    {"no read is stale and no update is lost",
      {{"'conversation':'v'},'got':" VERSION(",'k0':5"), "'conversation':'v'},'got':" VERSION("")}}},
-    {"what was acknowledged is there",
+    {"no acknowledged create is lost",
      {{"'conversations':[" VERSION(",'k0':5") "]", "'conversations':[]"}}},
-    {"what was answered 503 or refused wrote nothing", {{"'status':201", "'status':503"}}},
-    {"a value was written by a write that may have been carried out",
+    {"a request answered 503 or refused wrote nothing", {{"'status':201", "'status':503"}}},
+    {"every value is from a write that may have been carried out",
      {{"11010000,'status':200", "11010000,'status':503"}}},
-    {"an answer has its entry", {{"['r2','conversation.update',200,'v'],", ""}}},
-    {"no answer has two entries", {{"['r2',", "['r1','conversation.create',201,'v'],['r2',"}}},
-    {"an entry has the answer's status",
+    {"a response has its entry", {{"['r2','conversation.update',200,'v'],", ""}}},
+    {"no response has two entries", {{"['r2',", "['r1','conversation.create',201,'v'],['r2',"}}},
+    {"an entry has the response's status",
      {{"['r3','conversation.get',200", "['r3','conversation.get',404"}}},
-    {"every entry is of a request", {{"'r3','args'", "'r9','args'"}}},
-    {"an answer is about what was asked for",
+    {"every entry is from a request", {{"'r3','args'", "'r9','args'"}}},
+    {"a response is about the requested conversation",
      {{"'ext':'x-0','contact':'c-0','attrs'", "'ext':'x-1','contact':'c-0','attrs'"}}},
     {"a delivery is signed", {{"'signed':true", "'signed':false"}}},
     {"each event is delivered", {{"{'type':'delivery','org':0", "{'type':'delivery','org':1"}}},
-    {"an event is of what is there", {{"'data':{'id':'v'", "'data':{'id':'w'"}}},
+    {"an event is about an existing conversation", {{"'data':{'id':'v'", "'data':{'id':'w'"}}},
     {"the seal verifies", {{"{'ok':true}", "{'ok':false}"}}},
     {"nothing fails without a fault", {{"12010000,'status':200", "12010000,'status':500"}}},
-    {"no answer is late", {{"12010000", "19010000"}}},
-    {"an error is in its envelope", {{"12010000,'status':200", "12010000,'status':404"}}},
-    {"a request gets the status that it is to get",
-     {{"12010000,'status':200", "12010000,'status':404"}}},
-    {"a replay says so, and nothing else does", {{"'status':201", "'status':200"}}},
+    {"no response is late", {{"12010000", "19010000"}}},
+    {"an error has the documented form", {{"12010000,'status':200", "12010000,'status':404"}}},
+    {"a request gets the expected status", {{"12010000,'status':200", "12010000,'status':404"}}},
+    {"replays, and only replays, are marked", {{"'status':201", "'status':200"}}},
     {"an external id has one conversation", {{"'got':{'id':'v'", "'got':{'id':'w'"}}},
-    {"a new conversation has the attributes that it was given",
+    {"a new conversation has the given attributes",
      {{"'contact':'c-0','born':1}", "'contact':'c-0','born':2}"}}},
-    {"an update answers with what it wrote", {{"'set':{'k0':5}", "'set':{'k0':6}"}}},
-    {"no attribute is there that nobody wrote", {{"'set':{'k0':5}", "'set':{'k1':5}"}}},
-    {"an update moves updated_at",
+    {"an update responds with what it wrote", {{"'set':{'k0':5}", "'set':{'k0':6}"}}},
+    {"every attribute was written by a request", {{"'set':{'k0':5}", "'set':{'k1':5}"}}},
+    {"an update advances updated_at",
      {{"'k0':5},'created':1700000010,'updated':1700000011",
        "'k0':5},'created':1700000010,'updated':1699999990"}}},
-    {"a search is for one contact",
+    {"a search finds only the contact's conversations",
      {{"{'contact':'c-0','page':0,'final'", "{'contact':'c-1','page':0,'final'"}}},
     {"an entry names the operation", {{"['r3','conversation.get'", "['r3','conversation.search'"}}},
     {"an entry names the conversation",
      {{"'conversation.get',200,'v'", "'conversation.get',200,null"}}},
-    {"a delivery has the form that was promised", {{"'status':'active'", "'state':'active'"}}},
-    {"a conflict has another that it conflicts with", {{"'status':201", "'status':409"}}},
-    {"a replay is of what was made", {{"'status':201", "'replay':true,'status':200"}}},
+    {"a delivery has the documented form", {{"'status':'active'", "'state':'active'"}}},
+    {"a conflict is with another create", {{"'status':201", "'status':409"}}},
+    {"a replay is of an existing conversation", {{"'status':201", "'replay':true,'status':200"}}},
     {"a conversation stays with its contact",
      {{"{'contact':'c-0','page':0,'final'", "{'contact':'c-1','page':0,'final'"}}},
-    {"nothing is there that nobody made",
+    {"every conversation was created by a request",
      {{"'conversations':[{'id':'v','ext':'x-0'", "'conversations':[{'id':'v','ext':'x-9'"}}},
     {"updated_at does not go back",
      {{"'conversation':'v'},'got':" VERSION(",'k0':5"),
        "'conversation':'v'},'got':" VERSION_OF(",'k0':5", "1700000010")}}},
-    {"what has no key has no entry", {{"12010000,'status':200", "12010000,'status':401"}}},
-    {"a key works or does not", {{"13010000,'status':200", "13010000,'status':403"}}},
+    {"a request without a key has no entry", {{"12010000,'status':200", "12010000,'status':401"}}},
+    {"a use of a key gets 200 or 401", {{"13010000,'status':200", "13010000,'status':403"}}},
     {"a key works until it is revoked", {{"13010000,'status':200", "13010000,'status':401"}}},
-    {"an answer is of the key's own organization",
+    {"a response is from the key's organization",
      {{"'organization_id':'o'", "'organization_id':'p'"}}},
-    {"server_time is the time of the answer",
+    {"server_time is the time of the response",
      {{"'server_time':1700000013", "'server_time':1700000099"}}},
-    {"each attempt has an id of its own", {{LAST, DELIVERY LAST}}},
-    {"one of racing creates makes it",
+    {"each attempt has its own id", {{LAST, DELIVERY LAST}}},
+    {"only one of racing creates gets 201",
      {{LAST, OP("create", "10", "201", "r7", "{'ext':'x-0','contact':'c-0','born':1}", VERSION(""))
                  LAST}}},
-    {"a page that has a next one is full",
+    {"every page but the last is full",
      {{LAST, OP("search", "16", "200", "r8", "{'contact':'c-0','walk':1,'page':0,'per_page':2}",
                 "{'conversations':[" VERSION(",'k0':5") "],'total':1,'more':true}")
                  OP("search", "17", "200", "r9", "{'contact':'c-0','walk':1,'page':1,'per_page':2}",
                     "{'conversations':[],'total':1,'more':false}") LAST}}},
-    {"a gateway that lives answers",
+    {"a running gateway responds",
      {{LAST, "{'type':'fault','what':'stop:conversation-0:9','begin':90000000,'end':92000000}\n" OP(
                  "get", "91", "0", "", "{'conversation':'v'}", "null") LAST}}},
     /* A fault explains only what depends on it. */
@@ -228,21 +227,21 @@ static const struct {
      {{LAST, FAULT("cut:postgres/search-0:9", "90", "92") FAILURE("503", "r8", "x") LAST}}},
     {"nothing fails without a fault",
      {{LAST, FAULT("kill:conversation-0:0", "80", "81") FAILURE("503", "r8", "x") LAST}}},
-    {"no answer is late",
+    {"no response is late",
      {{"12010000", "19010000"}, {LAST, FAULT("pause:nats/gateway-0:9", "12", "19") LAST}}},
     {"a revoked key is refused in time", {{LAST, USE("19") LAST}}},
     {"a revoked key is refused in time",
      {{LAST, FAULT("stop:webhook-0:900", "14", "19") USE("19") LAST}}},
     {"a revoked key is refused in time",
      {{LAST, FAULT("cut:nats/access-0:900", "14", "15") USE("24") LAST}}},
-    {"an event comes twice only when an attempt was cut off",
+    {"an event arrives again only after an interrupted attempt",
      {{LAST, FAULT("cut:postgres/audit-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
-    {"an event comes twice only when an attempt was cut off",
+    {"an event arrives again only after an interrupted attempt",
      {{LAST, FAULT("slow:postgres/webhook-0:9", "11", "12") DELIVERY_OF("d2", "12") LAST}}},
-    {"an event comes twice only when an attempt was cut off",
+    {"an event arrives again only after an interrupted attempt",
      {{LAST, FAULT("kill:webhook-0:0", "11", "12") DELIVERY_OF("d2", "19") DELIVERY_OF("d3", "25")
                  LAST}}},
-    {"an event comes three times at most",
+    {"an event arrives at most three times",
      {{LAST, FAULT("kill:webhook-0:900", "11", "15") DELIVERY_OF("d2", "12") DELIVERY_OF("d3", "13")
                  DELIVERY_OF("d4", "14") LAST}}},
     /* A write whose response was lost. */
@@ -260,41 +259,41 @@ static const struct {
      {{"'status':200,'id':'r2'", "'status':0,'id':''"},
       {"['r2',", "['r8','conversation.update',200,'v'],['r2',"}}},
     /* The contents that a conversation was created with. */
-    {"a conversation keeps what it was made with",
+    {"a conversation keeps the values of its creation",
      {{"'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
        "'conversation':'v'},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"}}},
-    {"a conversation keeps what it was made with",
+    {"a conversation keeps the values of its creation",
      {{"'args':{'conversation':'v'},'got':{'id':'v','ext':'x-0'",
        "'args':{'conversation':'v'},'got':{'id':'v','ext':'x-2'"}}},
-    {"a conversation keeps what it was made with", {{"'kind':'even'", "'kind':'odd'"}}},
-    {"a conversation keeps what it was made with", {{"'attrs':{'born':1,", "'attrs':{"}}},
-    {"a conversation keeps what it was made with",
+    {"a conversation keeps the values of its creation", {{"'kind':'even'", "'kind':'odd'"}}},
+    {"a conversation keeps the values of its creation", {{"'attrs':{'born':1,", "'attrs':{"}}},
+    {"a conversation keeps the values of its creation",
      {{"'begin':10000000,'end':10010000,'status':201",
        "'begin':22000000,'end':22010000,'status':500"}}},
-    {"a conversation keeps what it was made with",
+    {"a conversation keeps the values of its creation",
      {{"'born':1},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
        "'born':2},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"},
       {LAST, OP("create", "10", "200", "r8", "{'ext':'x-0','contact':'c-0','born':1}", VERSION(""))
                  LAST}}},
-    {"what was answered 503 or refused wrote nothing",
+    {"a request answered 503 or refused wrote nothing",
      {{"'born':1},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':1,",
        "'born':2},'got':{'id':'v','ext':'x-0','contact':'c-0','attrs':{'born':2,"},
       {LAST,
        OP("create", "10", "503", "r8", "{'ext':'x-0','contact':'c-0','born':1}", "{}") LAST}}},
-    {"no attribute is there that nobody wrote", {{",'k0':5},'created'", ",'z':5},'created'"}}},
+    {"every attribute was written by a request", {{",'k0':5},'created'", ",'z':5},'created'"}}},
     /* Lists and errors. */
-    {"total_count is the whole count", {{"'total':1", "'total':0"}}},
-    {"total_count is the whole count", {{"'total':1", "'total':2"}}},
-    {"total_count is the whole count",
+    {"total_count counts all pages", {{"'total':1", "'total':0"}}},
+    {"total_count counts all pages", {{"'total':1", "'total':2"}}},
+    {"total_count counts all pages",
      {{LAST, OP("search", "16", "200", "r8",
                 "{'contact':'c-0','walk':1,'page':0,'kind':'odd','per_page':2}",
                 "{'conversations':[],'total':1,'page':1,'more':false}") LAST}}},
-    {"a page has its number", {{"'page':1", "'page':2"}}},
-    {"an error has a code of its status",
+    {"a page has the right number", {{"'page':1", "'page':2"}}},
+    {"an error has a code that fits its status",
      {{LAST, FAULT("stop:nats:900", "90", "92") FAILURE("503", "r8", "server_error") LAST}}},
-    {"an error has a code of its status",
+    {"an error has a code that fits its status",
      {{LAST, FAULT("stop:nats:900", "90", "92") FAILURE("500", "r8", "service_unavailable") LAST}}},
-    {"an answer is about what was asked for",
+    {"a response is about the requested conversation",
      {{"'args':{'conversation':'v'},'got'", "'args':{'conversation':'v','ext':'x-2'},'got'"}}},
 };
 
@@ -328,7 +327,7 @@ static const struct change explained[][CHANGES_MAX] = {
      {LAST, FAULT("kill:gateway-0:0", "10", "11") LAST}},
 };
 
-Test(check_history, lets_pass_what_is_explained)
+Test(check_history, accepts_explained_parsers)
 {
     for (size_t i = 0; i < ARRAY_SIZE(explained); i++) {
         char output[OUTPUT_MAX];
@@ -337,7 +336,7 @@ Test(check_history, lets_pass_what_is_explained)
     }
 }
 
-Test(check_history, tells_a_broken_file_from_a_broken_promise)
+Test(check_history, distinguishes_a_broken_file_from_a_broken_promise)
 {
     char output[OUTPUT_MAX];
 
@@ -372,7 +371,7 @@ static int check_many_during(const char *what, char output[OUTPUT_MAX])
     return check_file(file, output);
 }
 
-Test(check_history, takes_no_long_run_whose_every_failure_a_fault_would_explain)
+Test(check_history, rejects_a_long_run_in_which_faults_could_explain_every_failure)
 {
     char output[OUTPUT_MAX];
 

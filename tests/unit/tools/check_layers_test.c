@@ -30,7 +30,7 @@ static int check(const char *path, const char *line)
     return check_by(NULL, path, line);
 }
 
-Test(check_layers, lets_through_what_follows_the_arrows)
+Test(check_layers, accepts_includes_that_follow_the_arrows)
 {
     cr_assert(check("common/json/x.c", "#include \"common/base/buf.h\"\n") == 0);
     cr_assert(check("services/a/x.c", "#include \"services/a/x.h\"\n") == 0);
@@ -60,7 +60,7 @@ Test(check_layers, refuses_an_arrow_that_nothing_follows)
                        "#include \"common/base/buf.h\"\n") == 0);
 }
 
-Test(check_layers, refuses_a_service_that_knows_another)
+Test(check_layers, refuses_a_service_that_includes_another)
 {
     cr_assert(check("services/a/x.c", "#include \"services/b/x.h\"\n") == 1);
     cr_assert(check("services/a/x.c", "#include \"services/ab/x.h\"\n") == 1);
@@ -73,7 +73,7 @@ Test(check_layers, refuses_a_foreign_header_outside_its_home)
     cr_assert(check("services/a/x.c", "#include <nats/nats.h>\n") == 1);
 }
 
-Test(check_layers, refuses_a_folder_that_nobody_placed)
+Test(check_layers, refuses_a_folder_without_a_layer)
 {
     cr_assert(check("common/fresh/x.c", "#include <stdio.h>\n") == 1);
 }

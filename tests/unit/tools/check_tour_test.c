@@ -43,7 +43,7 @@ static int check(const char *page, const char *files)
     return status;
 }
 
-Test(check_tour, passes_where_each_file_is_named_once_at_least)
+Test(check_tour, passes_if_each_file_is_named_at_least_once)
 {
     cr_expect_eq(check(WALK BESIDE, "common/bus/bus.c common/bus/link.c"), 0, "%s", output);
     cr_expect_not_null(strstr(output, "One create, file by file: 1 source files"), "%s", output);
@@ -65,5 +65,5 @@ Test(check_tour, finds_the_name_of_a_file_that_is_gone)
 Test(check_tour, wants_a_walk)
 {
     cr_expect_eq(check("## Callbacks\n", "common/bus/bus.c"), 1);
-    cr_expect_not_null(strstr(output, "walks nothing file by file"), "%s", output);
+    cr_expect_not_null(strstr(output, "has no walk file by file"), "%s", output);
 }

@@ -58,7 +58,7 @@ Test(check_words, finds_names_of_files)
     expect_found("common/gadget.h", "\n", "common/gadget.h: the name: ");
 }
 
-Test(check_words, lets_pass_what_is_excepted_and_what_is_not_retired)
+Test(check_words, accepts_exceptions_and_words_that_are_not_retired)
 {
     cr_expect_eq(check("common/x.c", "\"old_gadget_total\"; gizmo; gadgetry; ungadget\n"), 0, "%s",
                  output);

@@ -34,7 +34,7 @@ static int check(const char *script)
         "tool=$PWD/tools/checked; cd $FOLDER && $tool services/a.c sh -c \"$SCRIPT\" >out");
 }
 
-Test(checked, keeps_what_a_check_has_found)
+Test(checked, keeps_the_output_of_a_failed_check)
 {
     cr_expect_eq(check("echo found; echo this >&2; exit 3"), 3);
     cr_expect_eq(shell("printf 'found\\nthis\\n' | cmp - $FOLDER/out"), 0);

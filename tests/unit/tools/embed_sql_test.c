@@ -72,7 +72,7 @@ Test(embed_sql, numbers_statements_and_their_columns_in_order)
     expect("     \"id name at\"},");
 }
 
-Test(embed_sql, has_no_positions_where_no_statement_returns_columns)
+Test(embed_sql, has_no_positions_if_no_statement_returns_columns)
 {
     cr_assert_eq(embed("put.sql"), 0, "%s", made);
     cr_expect_null(strstr(made, "enum {"), "%s", made);
@@ -85,11 +85,11 @@ Test(embed_sql, takes_shared_columns_from_the_enum_of_a_header)
     expect("     \"total id name next\"},");
 }
 
-Test(embed_sql, refuses_what_is_no_name)
+Test(embed_sql, refuses_an_invalid_name)
 {
     cr_expect_neq(embed("page.sql"), 0);
-    expect("page.sql: `item.*` is no column, and no header has an enum item_column");
+    expect("page.sql: `item.*` is not a column, and no header has an enum item_column");
     write_file("list.sql", "-- columns: id, name\nSELECT 1\n");
     cr_expect_neq(embed("list.sql"), 0);
-    expect("list.sql: `id,` is no column");
+    expect("list.sql: `id,` is not a column");
 }

@@ -63,7 +63,7 @@ static void expect_kept(const char *file, struct timespec before)
     cr_expect(now.tv_sec == before.tv_sec && now.tv_nsec == before.tv_nsec, "%s", file);
 }
 
-Test(makefile, writes_the_flags_anew_when_they_are_others)
+Test(makefile, writes_the_flags_again_when_they_have_changed)
 {
     struct timespec before;
 
@@ -74,7 +74,7 @@ Test(makefile, writes_the_flags_anew_when_they_are_others)
     cr_assert_not_null(strstr(make("", "flags", "EXTRA_CFLAGS=-DTWO"), "-DTWO"));
 }
 
-Test(makefile, compiles_the_version_anew_when_it_is_another)
+Test(makefile, compiles_the_version_again_when_it_has_changed)
 {
     static const char one[] = "CONVERSATIONS_VERSION=1.0.0 CONVERSATIONS_REVISION=a",
                       two[] = "CONVERSATIONS_VERSION=1.0.1 CONVERSATIONS_REVISION=b";

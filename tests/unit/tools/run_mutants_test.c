@@ -32,19 +32,19 @@ Test(run_mutants, says_nothing_of_one_that_fits)
 Test(run_mutants, names_one_that_does_not_fit)
 {
     cr_expect_eq(check(MUTANT("newest first", "#!/usr/bin/env zsh")), 1);
-    cr_expect_not_null(strstr(output, "bug.patch: the patch does not fit the sources any more"),
+    cr_expect_not_null(strstr(output, "bug.patch: the patch no longer applies to the sources"),
                        "%s", output);
 }
 
 Test(run_mutants, names_one_that_breaks_nothing_that_is_promised)
 {
     cr_expect_eq(check(MUTANT("oldest first", "#!/usr/bin/env bash")), 1);
-    cr_expect_not_null(strstr(output, "bug.patch: check_history knows no promise \"oldest first\""),
+    cr_expect_not_null(strstr(output, "bug.patch: check_history has no promise \"oldest first\""),
                        "%s", output);
 }
 
 Test(run_mutants, names_one_that_does_not_say_what_it_is)
 {
     cr_expect_eq(check("--- a/.ci/run\n"), 1);
-    cr_expect_not_null(strstr(output, "bug.patch does not begin with what it is"), "%s", output);
+    cr_expect_not_null(strstr(output, "bug.patch does not begin with a description"), "%s", output);
 }

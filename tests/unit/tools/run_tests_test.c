@@ -92,7 +92,7 @@ static void expect_said(const char *text)
     " | Crashing: 0\""
 #define UNIT "build/release/tests/unit/x/run"
 
-Test(run_tests, adds_up_what_ran)
+Test(run_tests, adds_up_tests_that_ran)
 {
     make_program("unit/x", CRITERION("2", "2", "0"));
     cr_expect_eq(run_tests(UNIT), 0);
@@ -123,7 +123,7 @@ Test(run_tests, fails_when_fewer_tests_ran_than_the_sources_hold)
 }
 
 /* Criterion's own status is 0 in this case. */
-Test(run_tests, fails_when_what_a_test_has_run_after_it_fails)
+Test(run_tests, fails_if_a_check_after_a_test_fails)
 {
     make_program("unit/x",
                  "echo \"[----] tests/a.c:3: Assertion Failed\"; " CRITERION("2", "2", "0"));
@@ -152,7 +152,7 @@ Test(run_tests, fails_when_a_test_is_skipped_that_has_no_reason_to)
 }
 
 /* Tests that take hours run only on request. */
-Test(run_tests, runs_endurance_in_its_own_form_alone)
+Test(run_tests, runs_endurance_only_in_its_own_form)
 {
     static const char program[] = "build/release/tests/faults/run";
 
@@ -286,7 +286,8 @@ Test(run_tests, leave_a_run_of_the_same_tree_its_stacks)
     must_do("echo '/* stack_have_alone */' >>$TREE/tests/integration/x_test.c");
     pid = start(programs, "[ -s $TREE/integration.pid ]");
     make_program("unit/x", CRITERION("2", "2", "0"));
-    cr_expect_eq(shell("$TREE/tools/run-tests release " UNIT " 2>&1 | grep -q 'run already'"), 0);
+    cr_expect_eq(shell("$TREE/tools/run-tests release " UNIT " 2>&1 | grep -q 'already running'"),
+                 0);
     cr_expect_eq(shell("[ -e $TREE/build/test-run/alone-0/lock ] && [ ! -e $TREE/stopped ]"), 0);
     kill(pid, SIGTERM);
     cr_assert_eq(waitpid(pid, &status, 0), pid);

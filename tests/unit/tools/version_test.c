@@ -64,7 +64,7 @@ static void commit(void)
                  0, "%s", printed);
 }
 
-Test(version, is_the_files_where_nothing_else_is_known)
+Test(version, is_that_of_the_file_by_default)
 {
     expect("tools/version", "1.2.3-dev");
     expect("tools/version --revision", "unknown");
@@ -138,7 +138,7 @@ Test(version, is_that_of_no_other_repository_around)
     expect("in/tools/version --revision", "unknown");
 }
 
-Test(version, may_be_told)
+Test(version, can_be_set_by_the_environment)
 {
     commit();
     expect("CONVERSATIONS_VERSION=4.5.6-x.7 tools/version", "4.5.6-x.7");
@@ -147,7 +147,7 @@ Test(version, may_be_told)
            "CONVERSATIONS_VERSION=4.5.6\nCONVERSATIONS_REVISION=abc");
 }
 
-Test(version, is_refused_when_it_is_none)
+Test(version, is_refused_if_it_is_malformed)
 {
     static const char *const wrong[] = {"1.2",        "v1.2.3",   "1.02.3",      "1.2.3-",
                                         "1.2.3-a..b", "1.2.3-01", "1.2.3+build", "1.2.3\\\""};
@@ -161,7 +161,7 @@ Test(version, is_refused_when_it_is_none)
     cr_expect_eq(run("tools/version --odd"), 2);
 }
 
-Test(version, leaves_the_source_alone_unless_it_changes)
+Test(version, does_not_rewrite_the_source_unless_it_changes)
 {
     expect("tools/version --source v.c && grep -c 1.2.3-dev v.c", "1");
     cr_assert_eq(run("touch -d 2001-01-01 v.c && tools/version --source v.c"), 0);

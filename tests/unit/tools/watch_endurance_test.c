@@ -149,7 +149,7 @@ static void expect_report(const char *word)
     cr_expect(word == NULL || strstr(output, word) != NULL, "%s", output);
 }
 
-Test(watch_endurance, finds_nothing_in_what_stays_as_it_is)
+Test(watch_endurance, finds_nothing_in_unchanged_values)
 {
     answers.slower_ms = 1;
     answers.failed_in_1000 = 1;
@@ -174,7 +174,7 @@ Test(watch_endurance, names_memory_of_a_server_that_grows_in_each_life)
 }
 
 /* Memory of a server may rise this much in its longest life, whose first third is not judged. */
-Test(watch_endurance, judges_a_life_and_not_what_it_would_have_been)
+Test(watch_endurance, judges_a_life_by_its_real_length)
 {
     nats.rss_kb = 4000;
     expect_report(NULL);
@@ -214,7 +214,7 @@ Test(watch_endurance, names_a_process_that_was_started_again)
 Test(watch_endurance, names_a_process_whose_lives_are_too_short_to_judge)
 {
     nats.life_s = 70;
-    expect_report("UNJUDGED");
+    expect_report("TOO SHORT");
 }
 
 Test(watch_endurance, names_a_process_that_was_never_seen)
@@ -243,13 +243,13 @@ Test(watch_endurance, names_a_gap_in_the_watch)
 /* -- disk ------------------------------------------------------------------------------------ */
 
 /* The bound is 40 bytes a request. */
-Test(watch_endurance, names_logs_that_say_too_much)
+Test(watch_endurance, names_logs_that_are_too_large)
 {
     audit.disk_kb = 250;
-    expect_report("TALKS");
+    expect_report("LOGS TOO MUCH");
 }
 
-Test(watch_endurance, lets_logs_tell_of_failed_requests)
+Test(watch_endurance, allows_more_logs_for_failed_requests)
 {
     audit.disk_kb = 250;
     failed_answers = 1000;
@@ -259,17 +259,17 @@ Test(watch_endurance, lets_logs_tell_of_failed_requests)
 Test(watch_endurance, names_a_disk_that_fills)
 {
     nats.disk_kb = 15000;
-    expect_report("FILLS");
+    expect_report("USES TOO MUCH");
 }
 
 Test(watch_endurance, says_why_no_partition_was_made)
 {
     partitions = 0;
     why_none = "it was busy";
-    expect_report("not made: it was busy");
+    expect_report("not created: it was busy");
 }
 
-Test(watch_endurance, names_a_run_that_made_no_partition_at_all)
+Test(watch_endurance, names_a_run_that_created_no_partition)
 {
     partition_lines = 0;
     expect_report("NONE");
@@ -291,16 +291,16 @@ Test(watch_endurance, names_answers_that_fail)
     answers.failed_status = 0;
     answers.fails_from_s = 0;
     expect_report("FAILS");
-    cr_expect_not_null(strstr(output, "of get: no answer"), "%s", output);
+    cr_expect_not_null(strstr(output, "of get: no response"), "%s", output);
 }
 
 Test(watch_endurance, names_a_request_that_was_sent_late)
 {
     answers.late_ms = 1100;
-    expect_report("1 were  LATE");
+    expect_report("1 requests  LATE");
 }
 
-Test(watch_endurance, names_what_becomes_slower)
+Test(watch_endurance, names_operations_that_become_slower)
 {
     answers.slower_ms = 3;
     expect_report("SLOWER");
@@ -336,7 +336,7 @@ Test(watch_endurance, judges_nothing_by_nothing)
     write_samples();
     cr_assert_eq(fclose(file_in_tree("answers")), 0);
     cr_expect_eq(report_written("audit-0"), 1);
-    cr_expect_not_null(strstr(output, "nothing to judge"), "%s", output);
+    cr_expect_not_null(strstr(output, "nothing to evaluate"), "%s", output);
 }
 
 /* -- watch ----------------------------------------------------------------------------------- */
@@ -364,7 +364,7 @@ static int speak_no_http(pid_t *pid)
     return ntohs(address.sin_port);
 }
 
-Test(watch_endurance, watches_until_it_is_told_to_end_whatever_a_process_answers)
+Test(watch_endurance, watches_until_sigterm_whatever_a_process_answers)
 {
     char text[512];
     pid_t server;

@@ -27,7 +27,7 @@ static void await_sleeping(void)
     postgres_await(url, SESSIONS " AND wait_event = 'PgSleep'");
 }
 
-Test(actor_batches, runs_one_beside_another_that_waits)
+Test(actor_batches, runs_one_while_another_waits)
 {
     hold_back();
     for (int i = 0; i < 10; i++)
@@ -41,7 +41,7 @@ Test(actor_batches, runs_one_beside_another_that_waits)
     cr_assert_eq(count("SELECT count(*) FROM sample"), 10 + 1);
 }
 
-Test(actor_batches, runs_one_beside_another_that_commits)
+Test(actor_batches, runs_one_while_another_commits)
 {
     put("slow-commit");
     await_sleeping();
@@ -74,7 +74,7 @@ Test(actor_batches, loses_one_connection_and_not_the_other)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 2);
 }
 
-Test(actor_batches, waits_for_the_rest_of_one_beside_the_other)
+Test(actor_batches, waits_for_the_rest_of_one_while_another_runs)
 {
     hold_back();
     put("rest-long-60000");
@@ -92,7 +92,7 @@ Test(actor_batches, waits_for_the_rest_of_one_beside_the_other)
     cr_assert_eq(count("SELECT count(*) FROM sample"), 1 + 10 + 2);
 }
 
-Test(actor_batches, finds_what_fails_in_one_beside_the_other)
+Test(actor_batches, finds_failures_in_one_while_another_runs)
 {
     hold_back();
     command_client_send(client, SAMPLE_PUT, "bad", COMMAND_NORMAL);
@@ -114,7 +114,7 @@ static int64_t cpu_us(void)
 }
 
 /* Both batches are blocked. A new command waits for one of them, and the actor sleeps. */
-Test(actor_batches, begins_no_third_and_sleeps_meanwhile)
+Test(actor_batches, begins_no_third_one_and_sleeps)
 {
     int64_t start_us, cpu_before_us;
 
@@ -147,7 +147,7 @@ static int64_t time_of_calls(void)
 }
 
 /* The actor retries the second connection, and no command waits for that. */
-Test(actor_batches, works_with_one_connection_where_there_is_no_other)
+Test(actor_batches, works_with_one_connection_if_there_is_no_other)
 {
     static char alone[POSTGRES_URL_MAX];
     const int64_t with_both_us = time_of_calls();

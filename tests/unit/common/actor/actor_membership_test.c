@@ -23,7 +23,7 @@ Test(actor_membership, writes_nothing_of_a_batch_whose_backend_is_killed)
     cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
 }
 
-Test(actor_membership, is_uncertain_only_of_what_may_have_been_written)
+Test(actor_membership, is_uncertain_only_about_possible_writes)
 {
     hold_back();
     command_client_send(client, SAMPLE_PUT, "slow-commit", COMMAND_NORMAL);
@@ -105,7 +105,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby
 }
 
 /* A killed backend is no reason to leave: the connection is back within milliseconds. */
-Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
+Test(actor_membership, stays_in_the_queue_group_while_it_reconnects)
 {
     for (int i = 0; i < 20; i++) {
         const char *answer;
@@ -125,7 +125,7 @@ Test(actor_membership, stays_in_the_queue_group_while_its_link_is_made_anew)
 static struct tcp_proxy way; /* to the database */
 
 /* Actors that are started from now on reach their database through a proxy. */
-static void put_relay_between(void)
+static void insert_tcp_proxy(void)
 {
     char direct[POSTGRES_URL_MAX];
     const char *port, *name;
@@ -142,9 +142,9 @@ static void put_relay_between(void)
 }
 
 /* Starts an idle actor. */
-static void start_behind_relay(void)
+static void start_with_tcp_proxy(void)
 {
-    put_relay_between();
+    insert_tcp_proxy();
     start_actor(0);
 }
 
@@ -166,9 +166,9 @@ static void await_return(void)
 }
 
 /* As when the database restarts: the first command finds the link lost. */
-Test(actor_membership, lets_a_command_wait_until_a_lost_link_is_back)
+Test(actor_membership, makes_a_command_wait_until_it_has_reconnected)
 {
-    start_behind_relay();
+    start_with_tcp_proxy();
     for (int i = 0; i < 10; i++) {
         const char *id = (const char *const[]){"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}[i];
 
@@ -183,9 +183,9 @@ Test(actor_membership, lets_a_command_wait_until_a_lost_link_is_back)
     cr_assert_eq(count("SELECT count(*) FROM sample"), 10);
 }
 
-Test(actor_membership, lets_a_command_wait_in_the_slow_lane_too)
+Test(actor_membership, makes_a_command_wait_in_the_slow_lane_too)
 {
-    put_relay_between();
+    insert_tcp_proxy();
     start_lane_of(&sample_service, 0);
     start_actor(0);
     cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "costs-5000", COMMAND_NORMAL),
@@ -209,7 +209,7 @@ Test(actor_membership, sees_at_once_that_its_link_is_gone_though_it_has_nothing_
 {
     int64_t took_us = 0;
 
-    start_behind_relay();
+    start_with_tcp_proxy();
     for (int i = 0; i < 10; i++) {
         int64_t start_us = clock_mono_us();
 
@@ -300,7 +300,7 @@ static bool is_there(const char *name)
     return count(query) == 1;
 }
 
-Test(actor_membership, sees_to_it_that_sessions_which_hang_in_a_transaction_end)
+Test(actor_membership, ends_sessions_that_hang_in_a_transaction)
 {
     const int64_t start_us = clock_mono_us();
     PGconn *hung = begin_as("hung", "SELECT pg_advisory_xact_lock(2)");

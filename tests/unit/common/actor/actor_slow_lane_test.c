@@ -58,7 +58,7 @@ Test(actor_slow_lane, runs_what_a_slow_organization_asks_for)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 5);
 }
 
-Test(actor_slow_lane, keeps_nobody_else_waiting)
+Test(actor_slow_lane, does_not_keep_other_commands_waiting)
 {
     be_slow();
     block_lane();
@@ -76,7 +76,7 @@ Test(actor_slow_lane, keeps_nobody_else_waiting)
     cr_assert_eq(in_lane(), 1 + 10);
 }
 
-Test(actor_slow_lane, is_left_what_waits_already)
+Test(actor_slow_lane, takes_commands_that_already_wait)
 {
     static struct service one_by_one;
 
@@ -93,7 +93,7 @@ Test(actor_slow_lane, is_left_what_waits_already)
     cr_assert_eq(in_lane(), 10);
 }
 
-Test(actor_slow_lane, is_left_what_has_large_bodies)
+Test(actor_slow_lane, takes_commands_with_large_bodies)
 {
     char *const body = malloc(LARGE_BODY + 1);
 
@@ -107,7 +107,7 @@ Test(actor_slow_lane, is_left_what_has_large_bodies)
     free(body);
 }
 
-Test(actor_slow_lane, is_left_what_takes_more_time_than_it_may)
+Test(actor_slow_lane, takes_commands_that_exceed_their_time)
 {
     static struct service hasty;
 
@@ -149,7 +149,7 @@ Test(actor_slow_lane, rejects_what_it_cannot_hold)
     cr_assert_eq(command_client_count(client, "created"), 1 + LANE_MAX);
 }
 
-Test(actor_slow_lane, finishes_what_was_left_to_it_before_the_actor_ends)
+Test(actor_slow_lane, finishes_its_commands_before_the_actor_ends)
 {
     be_slow();
     block_lane();

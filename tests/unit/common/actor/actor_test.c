@@ -69,7 +69,7 @@ Test(actor, says_that_it_recorded_nothing_without_an_audit_sink)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
-Test(actor, commits_what_waits_together_with_its_entries)
+Test(actor, commits_waiting_commands_together_with_their_entries)
 {
     hold_back();
     for (int i = 0; i < 100; i++)
@@ -122,7 +122,7 @@ Test(actor, keeps_a_bad_command_from_harming_its_neighbours)
     cr_assert_eq(metric_read(metrics->fallbacks), 1);
 }
 
-Test(actor, refuses_an_organization_that_another_cell_serves_and_nobody_else)
+Test(actor, refuses_only_organizations_that_another_cell_serves)
 {
     postgres_do(url, "INSERT INTO audit.moving VALUES ('" OTHER_ORGANIZATION "', 'gone')");
     hold_back();
@@ -144,7 +144,7 @@ Test(actor, refuses_an_organization_that_another_cell_serves_and_nobody_else)
     cr_assert_eq(command_client_count(client, "created"), 1);
 }
 
-Test(actor, finds_those_whose_statement_fails_among_many_of_one_statement)
+Test(actor, finds_the_failing_ones_among_many_of_one_statement)
 {
     hold_back();
     for (int i = 0; i < 60; i++)
@@ -201,7 +201,7 @@ Test(actor, runs_the_others_when_a_statement_has_taken_all_the_time)
     cut_off_one_of_many(1500);
 }
 
-Test(actor, does_not_think_the_others_hopeless_that_waited_for_what_was_cut_off)
+Test(actor, runs_commands_that_waited_behind_one_that_was_cut_off)
 {
     start_actor_whose_statements_may_take(1600);
     hold_back();
@@ -213,7 +213,7 @@ Test(actor, does_not_think_the_others_hopeless_that_waited_for_what_was_cut_off)
     cr_assert_eq(command_client_count(client, "created"), 11);
 }
 
-Test(actor, takes_what_was_cut_off_for_expensive)
+Test(actor, treats_commands_that_were_cut_off_as_expensive)
 {
     start_actor_whose_statements_may_take(200);
     command_client_call(client, SAMPLE_PUT, "long-60000", COMMAND_NORMAL);
@@ -227,7 +227,7 @@ Test(actor, takes_what_was_cut_off_for_expensive)
     cr_assert_eq(count("SELECT count(DISTINCT xmin::text) FROM sample"), 1 + 5);
 }
 
-Test(actor, answers_what_is_committed_before_it_tries_anything_again)
+Test(actor, answers_committed_commands_before_it_retries_others)
 {
     hold_back();
     command_client_send(client, SAMPLE_PUT, "one", COMMAND_NORMAL);
@@ -256,7 +256,7 @@ static void ask_for_pages(const char *bytes)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1 + PAGES + 1);
 }
 
-Test(actor, leaves_to_the_next_batch_what_one_cannot_hold)
+Test(actor, leaves_commands_that_do_not_fit_to_the_next_batch)
 {
     ask_for_pages("3000000");
     /* At most three pages in a batch, and one that goes beyond the bound. */
@@ -310,7 +310,7 @@ Test(actor, sleeps_while_its_replies_wait_for_the_bus)
 
 /* -- locks ----------------------------------------------------------------------------------- */
 
-Test(actor, lets_nobody_wait_for_the_lock_of_another)
+Test(actor, makes_no_command_wait_for_the_lock_of_another)
 {
     close_gate();
     command_client_send(client, SAMPLE_PUT, "lock-1", COMMAND_NORMAL);
@@ -328,7 +328,7 @@ Test(actor, lets_nobody_wait_for_the_lock_of_another)
 }
 
 /* One after the other they take longer than the search for failing commands may take. */
-Test(actor, refuses_nobody_for_the_many_locks_of_others)
+Test(actor, refuses_no_command_for_the_many_locks_of_others)
 {
     enum { LOCKS = 50, FIRST = 100 };
     char lock[32];
@@ -349,7 +349,7 @@ Test(actor, refuses_nobody_for_the_many_locks_of_others)
 }
 
 /* Commands that failed for good still get their entries, however long the others took. */
-Test(actor, records_what_failed_when_the_time_is_over)
+Test(actor, records_failures_after_the_deadline)
 {
     start_actor_whose_statements_may_take(700);
     hold_back();
@@ -384,7 +384,7 @@ Test(actor, runs_a_command_when_its_lock_is_free_again)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
-Test(actor, looks_for_what_fails_for_a_bounded_time)
+Test(actor, searches_for_failing_commands_for_a_limited_time)
 {
     int64_t start_us;
 
@@ -443,7 +443,7 @@ Test(actor, gives_up_on_a_race_that_never_settles)
     cr_assert_gt(metric_read(metrics->deferred), 2);
 }
 
-Test(actor, drops_a_command_whose_request_is_on_record_already)
+Test(actor, drops_a_command_whose_request_is_already_recorded)
 {
     hold_back();
     command_client_send(client, SAMPLE_PUT, "mine", COMMAND_NORMAL);
@@ -496,7 +496,7 @@ Test(actor, knows_no_other_commands)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 0);
 }
 
-Test(actor, lets_no_reading_key_write)
+Test(actor, refuses_writes_with_a_read_only_key)
 {
     cr_assert(strstr(command_client_call(client, SAMPLE_PUT, "x", COMMAND_READ_ONLY),
                      "insufficient_scope "));
@@ -519,7 +519,7 @@ Test(actor, rejects_what_its_mailbox_cannot_hold)
     cr_assert_eq(count("SELECT count(*) FROM sample"), command_client_count(client, "created"));
 }
 
-Test(actor, takes_in_no_more_than_it_may_while_it_waits_for_the_database)
+Test(actor, accepts_a_limited_number_of_commands_while_it_waits_for_the_database)
 {
     actor_free(actor);
     start_actor(8);
@@ -554,7 +554,7 @@ Test(actor, takes_fewer_at_once_after_a_batch_that_was_too_much)
     cr_assert_eq(command_client_count(client, "created"), 1 + 4);
 }
 
-Test(actor, does_not_begin_what_would_be_late)
+Test(actor, does_not_begin_commands_that_would_be_late)
 {
     static struct service few;
 
@@ -574,7 +574,7 @@ Test(actor, does_not_begin_what_would_be_late)
 
 /* -- stopping -------------------------------------------------------------------------------- */
 
-Test(actor, finishes_what_waits_when_it_is_stopped)
+Test(actor, finishes_waiting_commands_when_it_is_stopped)
 {
     hold_back();
     for (int i = 0; i < 10; i++)

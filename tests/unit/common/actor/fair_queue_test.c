@@ -116,7 +116,7 @@ static void expect_batch(const char *organizations)
 
 /* -- in turn --------------------------------------------------------------------------------- */
 
-Test(fair_queue, gives_back_what_waits_alone_in_its_order)
+Test(fair_queue, returns_waiting_commands_in_order)
 {
     make_known('a', 1, 0);
     add('a', 20);
@@ -146,7 +146,7 @@ Test(fair_queue, takes_organizations_in_turn)
     expect_batch("aaaa");
 }
 
-Test(fair_queue, goes_on_with_whose_turn_it_is)
+Test(fair_queue, continues_with_the_organization_whose_turn_it_is)
 {
     make_known('a', 1, 0);
     make_known('b', 1, 0);
@@ -161,7 +161,7 @@ Test(fair_queue, goes_on_with_whose_turn_it_is)
     expect_batch("ca");
 }
 
-Test(fair_queue, gives_nobody_more_than_half_of_a_batch_while_others_wait)
+Test(fair_queue, gives_no_organization_more_than_half_of_a_batch_while_others_wait)
 {
     make_known('a', 1, 0);
     make_known('b', 1, 0);
@@ -241,7 +241,7 @@ Test(fair_queue, makes_room_for_all_bytes_that_come)
 
 /* -- cost ------------------------------------------------------------------------------------ */
 
-Test(fair_queue, lets_who_cost_much_wait_until_others_had_as_much)
+Test(fair_queue, makes_expensive_organizations_wait_until_others_had_as_much)
 {
     size_t others = 0;
 
@@ -291,7 +291,7 @@ Test(fair_queue, ends_a_batch_that_would_hold_too_much)
     charge(1, 0);
 }
 
-Test(fair_queue, forgets_slowly_what_something_cost)
+Test(fair_queue, forgets_costs_slowly)
 {
     make_known('a', 1000, 0);
     add('a', 40);
@@ -305,7 +305,7 @@ Test(fair_queue, forgets_slowly_what_something_cost)
     }
 }
 
-Test(fair_queue, learns_nothing_from_what_was_not_run)
+Test(fair_queue, ignores_commands_that_were_not_run)
 {
     add('b', 20);
     take(BATCH_MAX);
@@ -317,7 +317,7 @@ Test(fair_queue, learns_nothing_from_what_was_not_run)
     charge(1, 0);
 }
 
-Test(fair_queue, forgets_nothing_for_what_was_not_run)
+Test(fair_queue, keeps_its_estimates_if_a_command_was_not_run)
 {
     make_known('a', 1000, 2 * BATCH_BYTES);
     add('a', 40);
@@ -328,7 +328,7 @@ Test(fair_queue, forgets_nothing_for_what_was_not_run)
     }
 }
 
-Test(fair_queue, expects_what_it_is_told_of_one_that_was_given_back)
+Test(fair_queue, uses_the_expected_cost_of_a_returned_command)
 {
     make_known('a', 1, 0);
     add('a', 4);
@@ -371,7 +371,7 @@ static void add_due(char organization, int number, int64_t until_us)
     cr_assert_not(fair_queue_add(&queue, &id, &waiting, &excess));
 }
 
-Test(fair_queue, hands_out_what_is_late_whoever_is_in_debt)
+Test(fair_queue, hands_out_late_commands_even_of_organizations_in_debt)
 {
     make_known('b', 1, 0);
     make_known('a', 10000, 0);
@@ -446,7 +446,7 @@ Test(fair_queue, takes_what_was_given_back_before_what_came_later)
 }
 
 /* Even if the queue has filled up in the meantime. */
-Test(fair_queue, has_a_place_for_what_is_given_back)
+Test(fair_queue, has_room_for_returned_commands)
 {
     make_known('a', 1, 0);
     add('a', BATCH_MAX);

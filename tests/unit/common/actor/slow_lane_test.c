@@ -42,7 +42,7 @@ static bool is_slow(int number)
 
 /* -- slow organizations ---------------------------------------------------------------------- */
 
-Test(slow_lane, has_who_asks_for_much)
+Test(slow_lane, takes_organizations_with_expensive_commands)
 {
     cr_expect_not(is_slow(1));
     cr_expect(charge(1, LARGE));
@@ -51,14 +51,14 @@ Test(slow_lane, has_who_asks_for_much)
     cr_expect_not(is_slow(0));
 }
 
-Test(slow_lane, has_nobody_for_any_number_of_cheap_commands)
+Test(slow_lane, takes_no_organization_for_any_number_of_cheap_commands)
 {
     for (int i = 0; i < 10000; i++)
         cr_assert_not(charge(1, EXPENSIVE_COST - 1));
     cr_expect_not(is_slow(1));
 }
 
-Test(slow_lane, has_nobody_for_an_expensive_command_now_and_then)
+Test(slow_lane, takes_no_organization_for_an_occasional_expensive_command)
 {
     for (int i = 0; i < 1000; i++) {
         cr_assert_not(charge(1, EXPENSIVE_COST));
@@ -67,7 +67,7 @@ Test(slow_lane, has_nobody_for_an_expensive_command_now_and_then)
     cr_expect_not(is_slow(1));
 }
 
-Test(slow_lane, has_who_asks_for_expensive_ones_again_and_again)
+Test(slow_lane, takes_organizations_with_repeated_expensive_commands)
 {
     int n = 1;
 
@@ -78,7 +78,7 @@ Test(slow_lane, has_who_asks_for_expensive_ones_again_and_again)
     cr_expect(is_slow(1));
 }
 
-Test(slow_lane, lets_go_whose_commands_are_cheap_again)
+Test(slow_lane, releases_organizations_whose_commands_are_cheap_again)
 {
     (void)charge(1, LARGE);
     now_us += SLOW_US - 1;
@@ -89,7 +89,7 @@ Test(slow_lane, lets_go_whose_commands_are_cheap_again)
     cr_expect_not(charge(1, EXPENSIVE_COST));
 }
 
-Test(slow_lane, keeps_who_goes_on)
+Test(slow_lane, keeps_organizations_that_continue)
 {
     for (int i = 0; i < 100; i++) {
         cr_assert(charge(1, LARGE));
@@ -99,7 +99,7 @@ Test(slow_lane, keeps_who_goes_on)
 }
 
 /* Whatever the commands have cost, it is forgotten after SLOW_US. */
-Test(slow_lane, forgets_what_a_command_without_bounds_has_cost)
+Test(slow_lane, forgets_the_cost_of_a_command_without_bounds)
 {
     (void)charge(1, UINT32_MAX);
     (void)charge(1, UINT32_MAX);
@@ -108,7 +108,7 @@ Test(slow_lane, forgets_what_a_command_without_bounds_has_cost)
     cr_expect_not(charge(1, EXPENSIVE_COST));
 }
 
-Test(slow_lane, tells_hundreds_of_organizations_apart)
+Test(slow_lane, distinguishes_hundreds_of_organizations)
 {
     for (int i = 0; i < 400; i++)
         cr_assert_eq(charge(i, i % 2 ? LARGE : EXPENSIVE_COST), i % 2 == 1);
@@ -151,7 +151,7 @@ static int take(void)
     return number;
 }
 
-Test(slow_lane, gives_back_in_order_what_was_put)
+Test(slow_lane, returns_items_in_order)
 {
     cr_expect_eq(take(), -1);
     for (int i = 0; i + 2 < 60; i += 3) {

@@ -90,13 +90,13 @@ Test(change_log, puts_notes_before_the_rest)
     cr_expect_str_eq(detail_of(command), "{\"was\":\"active\",\"status\":\"waiting\"}");
 }
 
-Test(change_log, is_an_empty_object_where_there_is_nothing_to_say)
+Test(change_log, is_an_empty_object_if_there_is_nothing_to_report)
 {
     cr_expect_str_eq(detail_of(made(CHANGE_CONTACT_ERASE, "", "")), "{}");
     cr_expect_null(change_entry_of(made(CHANGE_CONTACT_ERASE, "", "[1]"), &arena).target.p);
 }
 
-Test(change_log, puts_down_the_size_of_what_is_long)
+Test(change_log, records_only_the_size_of_long_values)
 {
     struct buf body;
 
@@ -144,7 +144,8 @@ static int64_t count(const char *condition)
         server.url, arena_printf(&arena, "SELECT count(*) FROM audit.changes WHERE %s", condition));
 }
 
-Test(change_log, are_written_for_what_succeeded_and_is_a_change, .init = setup, .fini = teardown)
+Test(change_log, are_written_for_commands_that_succeeded_and_changed_something, .init = setup,
+     .fini = teardown)
 {
     struct command *commands[] = {
         made(CHANGE_KEY_CREATE, "{}",
@@ -173,7 +174,7 @@ Test(change_log, are_written_for_what_succeeded_and_is_a_change, .init = setup, 
                  1);
 }
 
-Test(change_log, cost_no_statement_where_there_are_none, .init = setup, .fini = teardown)
+Test(change_log, cost_no_statement_if_there_are_none, .init = setup, .fini = teardown)
 {
     struct command *command = made(CHANGE_NONE, "{}", "{}");
 

@@ -93,7 +93,7 @@ Test(arena, aborts_when_an_array_overflows, .signal = SIGABRT)
 #ifdef __SANITIZE_ADDRESS__
 #include <sanitizer/asan_interface.h>
 
-Test(arena, bytes_behind_a_block_are_out_of_bounds)
+Test(arena, bytes_after_a_block_are_out_of_bounds)
 {
     char *p = arena_alloc(&arena, 20);
 
@@ -113,7 +113,7 @@ __attribute__((no_sanitize_address)) static bool begins_with(const char *text, c
     return true;
 }
 
-Test(arena, overwrites_what_it_takes_back_when_it_held_a_secret)
+Test(arena, overwrites_released_memory_if_it_held_a_secret)
 {
     const char *text = arena_cstr(&arena, STR("not a secret"));
 

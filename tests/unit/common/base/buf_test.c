@@ -26,7 +26,7 @@ Test(buf, starts_empty)
     cr_assert_eq(buf_str(&buf).n, 0);
 }
 
-Test(buf, grows_and_keeps_what_was_there)
+Test(buf, grows_and_keeps_its_contents)
 {
     for (int i = 0; i < 1000; i++) {
         buf_add(&buf, STR("ab"));
@@ -54,7 +54,7 @@ Test(buf, writes_integers_from_end_to_end)
     cr_assert(str_equal(buf_str(&buf), STR("0 9223372036854775807 -9223372036854775808")));
 }
 
-Test(buf, formats_behind_what_is_there)
+Test(buf, appends_formatted_text)
 {
     buf_add(&buf, STR("abc"));
     buf_printf(&buf, "%s-%05d", "long enough to need another block", 42);

@@ -15,7 +15,7 @@ Test(cell, has_a_name_that_fits_into_subjects_and_variables)
     cr_expect_not(cell_is_name((struct str){"ma\0n", 4}));
 }
 
-Test(cell, is_main_where_nothing_is_said)
+Test(cell, is_main_by_default)
 {
     char name[CELL_CAPACITY] = "";
 

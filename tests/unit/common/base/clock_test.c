@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <time.h>
 
-Test(clock, tells_unix_time_in_microseconds)
+Test(clock, returns_unix_time_in_microseconds)
 {
     int64_t before = (int64_t)time(NULL), now = clock_us(), after = (int64_t)time(NULL);
 

@@ -37,7 +37,7 @@ Test(address, folds_ipv4_mapped_addresses_into_ipv4)
     expect("0:0:0:0:0:ffff:203.0.113.7", "203.0.113.7");
 }
 
-Test(address, tells_adjacent_addresses_apart)
+Test(address, distinguishes_adjacent_addresses)
 {
     struct address a, b, c;
 
@@ -89,7 +89,7 @@ Test(address, refuses_what_is_not_one_exact_address)
     }
 }
 
-Test(address, refuses_bytes_behind_a_nul_and_no_bytes_at_all)
+Test(address, refuses_bytes_after_a_nul_and_an_empty_text)
 {
     struct address address;
 
@@ -116,7 +116,7 @@ static bool holds(const char *list, const char *text)
     return networks_hold(&networks, &address);
 }
 
-Test(network, holds_what_shares_its_prefix)
+Test(network, contains_addresses_that_share_its_prefix)
 {
     cr_expect(holds("10.0.0.0/8", "10.255.0.1"));
     cr_expect_not(holds("10.0.0.0/8", "11.0.0.1"));

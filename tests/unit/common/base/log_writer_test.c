@@ -83,7 +83,7 @@ static void log_numbers(int n)
         LOG(LOG_INFO, "one of many", log_int("number", i));
 }
 
-Test(log_writer, who_logs_does_not_wait_for_who_reads_and_lost_lines_are_told)
+Test(log_writer, logging_does_not_wait_for_the_reader_and_lost_lines_are_reported)
 {
     struct seen seen;
 
@@ -121,7 +121,7 @@ Test(log_writer, lines_of_several_threads_stay_whole)
     cr_assert_eq(seen.lost, 0);
 }
 
-Test(log_writer, counts_what_cannot_be_written_and_tells_when_it_can)
+Test(log_writer, counts_lost_lines_and_logs_the_count_once_it_can)
 {
     struct seen seen;
 
@@ -178,7 +178,7 @@ static void log_some_and_end(void)
     log_numbers(SOME);
 }
 
-Test(log_writer, writes_what_waits_when_the_process_ends)
+Test(log_writer, writes_waiting_lines_when_the_process_ends)
 {
     open_pipe();
     cr_assert_eq(run_apart(log_some_and_end), 0);
@@ -207,7 +207,7 @@ static void break_an_invariant(void)
     must(1 + 1 == 3);
 }
 
-Test(log_writer, a_broken_invariant_is_still_told)
+Test(log_writer, a_broken_invariant_is_still_logged)
 {
     int status;
 
@@ -238,7 +238,7 @@ static void crash(void)
     (void)raise(SIGSEGV);
 }
 
-Test(log_writer, what_was_said_before_a_crash_is_written)
+Test(log_writer, lines_from_before_a_crash_are_written)
 {
     int status;
 

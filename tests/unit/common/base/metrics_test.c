@@ -47,7 +47,7 @@ Test(metrics, series_of_one_name_share_help_and_type)
                "# HELP t_free Free slots.\n# TYPE t_free gauge\nt_free -4\n");
 }
 
-Test(metrics, a_list_tells_of_what_matters_now_and_never_of_more_than_fits)
+Test(metrics, a_list_has_only_current_items_and_no_more_than_fit)
 {
     struct metric *list = metric_gauge_list("t_late_seconds", "Those that are late.");
     struct metric_series series[METRIC_LISTED_MAX + 1] = {{"id=\"a\"", 5}, {"id=\"b\"", 7}};
@@ -80,7 +80,7 @@ Test(metrics, durations_are_observed_in_microseconds_and_shown_in_seconds)
 }
 
 /* A clock that is set may go back during a measurement; the text must stay valid. */
-Test(metrics, a_duration_below_zero_is_none)
+Test(metrics, a_negative_duration_counts_as_zero)
 {
     struct metric *m = metric_histogram_seconds("t_back_seconds", NULL, "Back.");
 
@@ -106,7 +106,7 @@ static void assert_lacks(const char *text)
     cr_assert_null(strstr(rendered(), text), "`%s` in:\n%s", text, rendered());
 }
 
-Test(metrics, are_not_shown_before_they_are_used_where_that_is_said)
+Test(metrics, are_not_shown_before_their_first_use_if_so_declared)
 {
     struct metric *counter = metric_counter("t_rare_total", "kind=\"a\"", "Rare.");
     struct metric *other = metric_counter("t_rare_total", "kind=\"b\"", "Rare.");

@@ -55,7 +55,7 @@ Test(str, cuts_piece_by_piece)
     cr_assert_null(rest.p);
 }
 
-Test(str, tells_an_empty_last_piece_from_none)
+Test(str, distinguishes_an_empty_last_piece_from_none)
 {
     struct str rest = STR("a,");
 
@@ -76,7 +76,7 @@ Test(str, reads_numbers_up_to_the_most)
     cr_assert_eq(value, UINT64_MAX);
 }
 
-Test(str, refuses_what_is_no_number_and_leaves_the_output)
+Test(str, refuses_invalid_numbers_and_leaves_the_output)
 {
     static const char *const bad[] = {"", "-1", "+1", " 1", "1 ", "0x1", "1.0", "101", "1010"};
     uint64_t value = 7;

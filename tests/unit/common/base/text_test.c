@@ -88,7 +88,7 @@ Test(text, lowers_letters_of_many_scripts)
     assert_lower(STR("\xE1\xB2\x90"), STR("\xE1\x83\x90")); /* Georgian, U+1C90 to U+10D0 */
 }
 
-Test(text, leaves_alone_what_has_no_lower_case)
+Test(text, keeps_characters_without_lower_case)
 {
     assert_lower(STR("straße 1 中文 😀"), STR("straße 1 中文 😀"));
     assert_lower(STR(""), STR(""));
@@ -121,7 +121,7 @@ Test(text, lowering_twice_changes_nothing)
     arena_release(&arena);
 }
 
-Test(text, tells_utf8_from_other_bytes)
+Test(text, distinguishes_utf8_from_other_bytes)
 {
     cr_assert(text_is_utf8(STR("")));
     cr_assert(text_is_utf8(STR("a\0\xC3\xA4\xF4\x8F\xBF\xBF")));
@@ -130,7 +130,7 @@ Test(text, tells_utf8_from_other_bytes)
     cr_assert_not(text_is_utf8(STR("a\x80")));
 }
 
-Test(text, decodes_what_a_form_holds_or_refuses_it)
+Test(text, decodes_a_form_or_refuses_it)
 {
     static const char *const wrong[] = {"%", "%2", "a%2", "%zz", "%2g", "%00", "%ff", "%ed%a0%80"};
     char capacity[8];
@@ -144,7 +144,7 @@ Test(text, decodes_what_a_form_holds_or_refuses_it)
         cr_assert_not(text_decode_form(str_of(wrong[i]), capacity, sizeof(capacity), &out), "%s",
                       wrong[i]);
     cr_assert(text_decode_form(STR("%61%61%61"), capacity, 3, &out),
-              "what counts is what comes out");
+              "the limit applies to the decoded text");
     cr_assert_not(text_decode_form(STR("aaaa"), capacity, 3, &out));
 }
 

@@ -30,7 +30,7 @@ Test(watchdog, that_is_missing_names_its_thread_and_for_how_long)
     cr_expect_eq(watchdog_overdue(WATCHDOG_READY_US, reason), 0);
 }
 
-Test(watchdog, is_not_expected_of_who_has_ended)
+Test(watchdog, is_not_expected_of_ended_threads)
 {
     watchdog_begin("turns");
     watchdog_kick_at(clock_mono_us() - 20 * SECOND);

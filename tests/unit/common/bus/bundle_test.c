@@ -41,7 +41,7 @@ Test(bundle, brings_items_as_they_were_written)
     cr_assert_str_eq(bundle_header(&item, "Request-Id").p, "r1");
     cr_assert_str_eq(bundle_header(&item, "Scope").p, "full");
     cr_assert_null(bundle_header(&item, "scope").p);
-    cr_assert_null(bundle_header(&item, "r1").p, "a value is no name");
+    cr_assert_null(bundle_header(&item, "r1").p, "a value is not a name");
     cr_assert(str_equal(item.body, STR("{\"a\":1}")));
     cr_assert(bundle_next(&rest, &item));
     cr_assert_eq(item.handle, 7);
@@ -54,7 +54,7 @@ Test(bundle, brings_items_as_they_were_written)
     bundle_release(&writer);
 }
 
-Test(bundle, takes_no_more_than_it_said_it_would)
+Test(bundle, stays_within_its_estimate)
 {
     struct bundle_writer writer = {.p = NULL};
 

@@ -106,7 +106,7 @@ static uint64_t denials(void)
     return bus_permission_violations(clients[0]);
 }
 
-Test(bus_bundle_faults, take_it_apart_where_the_server_permits_none)
+Test(bus_bundle_faults, send_requests_one_by_one_if_the_server_permits_none)
 {
     begin(DENYING);
     ask(1, STR("a"));
@@ -145,7 +145,7 @@ Test(bus_bundle_faults, take_apart_what_waits_when_one_is_denied)
 }
 
 /* A route without a reply so far has one bundle in flight: further requests travel alone. */
-Test(bus_bundle_faults, have_one_under_way_until_the_first_reply)
+Test(bus_bundle_faults, have_one_in_flight_until_the_first_reply)
 {
     struct bus_message *first;
 
@@ -265,7 +265,7 @@ Test(bus_bundle_faults, deliver_nothing_later_that_a_server_had_not_read_when_it
     free_clients();
 }
 
-Test(bus_bundle_faults, go_on_behind_a_malformed_one)
+Test(bus_bundle_faults, continue_after_a_malformed_one)
 {
     static char large[BUNDLE_BYTES_MAX + 1];
 
@@ -280,7 +280,7 @@ Test(bus_bundle_faults, go_on_behind_a_malformed_one)
     free_clients();
 }
 
-Test(bus_bundle_faults, take_turns_with_what_travels_alone)
+Test(bus_bundle_faults, take_turns_with_single_messages)
 {
     struct bus_message *message;
     int n_alone = 0;
@@ -308,7 +308,7 @@ Test(bus_bundle_faults, take_turns_with_what_travels_alone)
 }
 
 /* A compromised service may publish anything to the reply subjects of its own commands. */
-Test(bus_bundle_faults, hold_little_of_what_was_not_asked_for)
+Test(bus_bundle_faults, buffer_little_unrequested_data)
 {
     static char body[8192];
     struct bus_message *message;
@@ -433,7 +433,7 @@ static void handle(struct bus_message *message, struct bus_message **kept)
     }
 }
 
-Test(bus_bundle_faults, leave_nothing_behind_when_handlers_send_and_the_server_is_restarted)
+Test(bus_bundle_faults, leak_nothing_when_handlers_send_and_the_server_restarts)
 {
     struct bus_message *kept[64] = {NULL}, *message;
     size_t at = 0;

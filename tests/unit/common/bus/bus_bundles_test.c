@@ -92,7 +92,7 @@ static const char *reply_to(const struct bus_message *message)
     return bus_message_reply_to(message).p;
 }
 
-Test(bus_bundles, carry_what_one_step_asks_and_what_one_step_answers)
+Test(bus_bundles, carry_the_requests_and_the_replies_of_one_step)
 {
     struct bus_mailbox *mailbox = open_both();
     struct bus_message *request[3];
@@ -247,7 +247,7 @@ Test(bus_bundles, carry_a_large_reply_with_others_when_it_can_be_compressed)
 }
 
 /* Like a gateway of the previous version, whose reply subject ends in digits only. */
-Test(bus_bundles, carry_no_compressed_reply_to_who_does_not_ask_for_it)
+Test(bus_bundles, carry_no_compressed_reply_unless_it_was_requested)
 {
     const struct str large = {calloc(1, LARGE), LARGE};
     struct bundle_writer bundle = {.p = NULL};
@@ -372,7 +372,7 @@ static void *make_reply(void *request)
     return bus_reply_new(request, &outcome, 1, (struct str){elsewhere, sizeof(elsewhere)});
 }
 
-Test(bus_bundles, are_answered_with_what_another_thread_makes)
+Test(bus_bundles, are_answered_with_replies_of_another_thread)
 {
     struct bus_mailbox *mailbox = open_both();
     struct bus_message *request[2] = {NULL, NULL};
@@ -397,7 +397,7 @@ Test(bus_bundles, are_answered_with_what_another_thread_makes)
 }
 
 /* Like a service of the previous version. */
-Test(bus_bundles, are_taken_apart_where_nobody_takes_them)
+Test(bus_bundles, are_sent_one_by_one_if_the_service_takes_no_bundles)
 {
     struct bus_mailbox *mailbox = bus_serve(open_end(0), "v1.thing.get", "thing");
     struct bus_message *message = NULL;
@@ -422,7 +422,7 @@ Test(bus_bundles, are_taken_apart_where_nobody_takes_them)
     free_clients();
 }
 
-Test(bus_bundles, have_no_responders_where_nobody_takes_the_requests_either)
+Test(bus_bundles, have_no_responders_if_single_requests_have_none)
 {
     (void)open_end(0);
     bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);

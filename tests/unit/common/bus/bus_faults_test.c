@@ -49,7 +49,7 @@ Test(bus_faults, connects_once_the_server_comes_up)
     free_clients();
 }
 
-Test(bus_faults, heals_after_a_kill_and_forgets_what_it_refused)
+Test(bus_faults, recovers_after_a_kill_and_forgets_refused_keys)
 {
     struct link link = {0};
     atomic_int notices = 0;
@@ -122,7 +122,7 @@ Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_
     bus_free(bus);
 }
 
-Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
+Test(bus_faults, drops_unflushed_messages_when_the_server_dies)
 {
     start_server();
     struct bus *both = open_end(0);
@@ -143,7 +143,7 @@ Test(bus_faults, drops_what_was_published_but_not_flushed_when_the_server_died)
 }
 
 /* nats.c keeps what was published until it reconnects, and ending a subscription makes it send. */
-Test(bus_faults, drops_it_also_when_it_stops_serving_meanwhile)
+Test(bus_faults, drops_it_even_if_it_stops_serving_in_between)
 {
     start_server();
     struct bus *both = open_end(0);
@@ -169,7 +169,7 @@ Test(bus_faults, drops_it_also_when_it_stops_serving_meanwhile)
     free_clients();
 }
 
-Test(bus_faults, bounds_what_waits_for_a_server_that_does_not_read)
+Test(bus_faults, limits_the_output_buffered_for_a_server_that_does_not_read)
 {
     static char large[64 * 1024];
     start_server();
@@ -236,7 +236,7 @@ static void restart_with(const char *config)
     nats_server_start(&server);
 }
 
-Test(bus_faults, goes_on_after_it_was_refused_at_first_and_later)
+Test(bus_faults, continues_after_refusals_at_first_and_later)
 {
     const char *ours = "authorization {user: a, password: right}";
     const char *other = "authorization {user: a, password: other}";
@@ -271,7 +271,7 @@ static bool metrics_say(const char *line)
     return found;
 }
 
-Test(bus_faults, counts_what_this_user_may_not_do_and_keeps_to_its_own_inbox)
+Test(bus_faults, counts_denied_permissions_and_uses_only_its_own_inbox)
 {
     struct replies replies = {0};
     nats_server_prepare(&server, "authorization {users: [{user: a, password: b, permissions: {"

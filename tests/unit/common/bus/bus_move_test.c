@@ -184,17 +184,17 @@ static void move_with_a_request(bool bundled)
     free_clients();
 }
 
-Test(bus_move, answers_what_was_asked_before_and_after)
+Test(bus_move, answers_requests_from_before_and_after)
 {
     move_with_a_request(false);
 }
 
-Test(bus_move, answers_what_was_asked_in_bundles_before_and_after)
+Test(bus_move, answers_bundled_requests_from_before_and_after)
 {
     move_with_a_request(true);
 }
 
-Test(bus_move, answers_what_was_asked_over_tls)
+Test(bus_move, answers_requests_over_tls)
 {
     char command[128], ca_file[64];
 
@@ -235,7 +235,7 @@ static int count_taken(struct bus_mailbox *mailbox, int times[MESSAGES])
     return n;
 }
 
-Test(bus_move, loses_and_doubles_nothing_of_what_comes_meanwhile)
+Test(bus_move, loses_and_duplicates_no_message_during_the_move)
 {
     struct bus_mailbox *mailbox = open_ends();
     atomic_int notices = 0;
@@ -331,7 +331,7 @@ Test(bus_move, sends_all_that_waits_for_the_left_link)
 }
 
 /* The link awaits no reply any more, and would receive messages that are never read. */
-Test(bus_move, closes_a_left_link_that_has_been_made_again)
+Test(bus_move, closes_a_left_link_that_has_reconnected)
 {
     (void)open_ends();
     const int before[] = {bus_socket(clients[0]), bus_socket(clients[1])};

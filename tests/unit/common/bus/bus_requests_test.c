@@ -129,7 +129,7 @@ Test(bus_requests, listens_for_a_reply_as_long_as_its_owner_awaits_it)
     free_clients();
 }
 
-Test(bus_requests, tells_an_empty_reply_from_no_responders)
+Test(bus_requests, distinguishes_an_empty_reply_from_no_responders)
 {
     struct bus *both = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
@@ -203,7 +203,7 @@ static void *echo(void *arg)
     return NULL;
 }
 
-Test(bus_requests, calls_and_tells_an_answer_from_nobody_and_from_silence)
+Test(bus_requests, calls_and_distinguishes_replies_no_responders_and_silence)
 {
     struct echo e = {0};
     struct bus_message *reply = NULL;

@@ -23,7 +23,7 @@ Test(bus, leaves_out_blank_headers_without_harm_to_the_others)
 }
 
 /* A released message is freed a little later: until then the test can read it. */
-Test(bus, overwrites_what_it_frees_where_that_is_asked_for)
+Test(bus, overwrites_freed_memory_on_request)
 {
     static const char secret[] = "correct horse battery", zeros[sizeof(secret)];
     struct bus *both = open_end(0);
@@ -90,12 +90,12 @@ Test(bus, shares_the_work_of_a_group_and_gives_each_message_once)
     expect_shared("v1.thing.*", "v1.thing.*");
 }
 
-Test(bus, shares_it_also_where_one_of_the_group_takes_that_subject_alone)
+Test(bus, shares_it_even_if_one_of_the_group_takes_only_that_subject)
 {
     expect_shared("v1.thing.*", "v1.thing.do");
 }
 
-Test(bus, gives_a_notice_to_everybody_who_listens)
+Test(bus, gives_a_notice_to_every_listener)
 {
     atomic_int heard[2] = {0, 0};
     struct bus *client = open_end(0);
@@ -118,7 +118,7 @@ Test(bus, refuses_what_is_larger_than_the_server_takes)
     free_clients();
 }
 
-Test(bus, delivers_what_was_published_right_before_it_was_freed)
+Test(bus, delivers_messages_published_right_before_it_was_freed)
 {
     struct bus *client = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");
@@ -136,7 +136,7 @@ Test(bus, delivers_what_was_published_right_before_it_was_freed)
     free_clients();
 }
 
-Test(bus, keeps_what_waits_when_it_stops_serving)
+Test(bus, keeps_waiting_messages_when_it_stops_serving)
 {
     struct bus *client = open_end(0);
     struct bus_mailbox *mailbox = bus_serve(open_end(1), "v1.thing.*", "thing");

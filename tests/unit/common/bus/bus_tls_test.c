@@ -108,7 +108,7 @@ static void expect_refused(const char *why, const char *host, const struct bus_t
     bus_free(bus);
 }
 
-Test(bus_tls, connects_to_a_server_that_our_authority_vouches_for)
+Test(bus_tls, connects_to_a_server_certified_by_our_authority)
 {
     struct bus_tls tls = good();
 
@@ -118,7 +118,7 @@ Test(bus_tls, connects_to_a_server_that_our_authority_vouches_for)
     expect_up("127.0.0.1", &tls);
 }
 
-Test(bus_tls, refuses_a_server_that_nobody_trusted_vouches_for)
+Test(bus_tls, refuses_a_server_without_a_trusted_certificate)
 {
     struct bus_tls tls = good();
 
@@ -148,7 +148,7 @@ Test(bus_tls, refuses_a_server_whose_certificate_has_expired)
     expect_refused("expired", "127.0.0.1", &tls);
 }
 
-Test(bus_tls, is_refused_without_a_certificate_where_one_is_asked_for)
+Test(bus_tls, is_refused_without_a_required_certificate)
 {
     struct bus_tls tls = good();
 

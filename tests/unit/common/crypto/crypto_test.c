@@ -151,7 +151,7 @@ Test(token, knows_good_ones)
     cr_assert_eq(token_classify(STR(READ)), TOKEN_READ);
 }
 
-Test(token, makes_what_it_accepts)
+Test(token, generates_keys_that_it_accepts)
 {
     char text[TOKEN_TEXT + 1], other[TOKEN_TEXT + 1];
 
@@ -212,7 +212,7 @@ Test(token, other_lengths_are_malformed)
     cr_assert_eq(token_classify((struct str){LIVE, TOKEN_TEXT - 1}), TOKEN_MALFORMED);
 }
 
-Test(token, the_retired_prefix_is_told_apart)
+Test(token, the_retired_prefix_is_recognized)
 {
     cr_assert_eq(token_classify(STR("svc_test_")), TOKEN_LEGACY);
     cr_assert_eq(token_classify(STR("svc_test_whatever it is")), TOKEN_LEGACY);

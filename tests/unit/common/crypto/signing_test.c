@@ -6,7 +6,7 @@
 
 #define SECRET "an audit key that is long enough for anybody"
 
-Test(signing, accepts_what_the_key_signed_and_nothing_else)
+Test(signing, accepts_only_what_the_key_signed)
 {
     struct signing_key *key = signing_key_new(SECRET);
     struct signing_public public = *signing_key_public(key);

@@ -77,7 +77,7 @@ Test(db_admin, sends_without_waiting_for_the_answer, .init = start, .fini = stop
     db_admin_free(other);
 }
 
-Test(db_admin, tells_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
+Test(db_admin, distinguishes_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
 {
     postgres_server_crash(&server);
     cr_assert_eq(db_admin_query(admin, &one, NULL, 0), ST_UNAVAILABLE);
@@ -93,7 +93,7 @@ Test(db_admin, makes_a_verifier_that_does_not_show_the_password, .init = start, 
     free(verifier);
 }
 
-Test(db_admin, cannot_open_what_does_not_answer)
+Test(db_admin, cannot_open_a_database_that_does_not_answer)
 {
     struct db_admin *none = NULL;
 

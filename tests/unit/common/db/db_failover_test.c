@@ -282,7 +282,7 @@ Test(db_failover, the_log_has_the_reason_of_each_host)
     close(kept);
 }
 
-Test(db_failover, the_log_blames_no_primary_where_a_standby_is_only_preferred)
+Test(db_failover, the_log_does_not_complain_of_a_primary_if_a_standby_is_only_preferred)
 {
     const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);
     char text[4096] = "";

@@ -138,7 +138,7 @@ Test(db_hosts, does_not_turn_to_one_that_rests)
     expect_at(2);
 }
 
-Test(db_hosts, waits_for_nobody_when_all_are_silent)
+Test(db_hosts, does_not_wait_if_all_are_silent)
 {
     open_hosts("host=a,b");
     cr_assert_not(db_hosts_fail(&hosts, true, 1 * SECOND));
@@ -170,7 +170,7 @@ Test(db_hosts, gives_the_only_one_five_seconds)
 
 /* -- roles ----------------------------------------------------------------------------------- */
 
-Test(db_hosts, wants_writes_where_nothing_is_said)
+Test(db_hosts, requires_writes_by_default)
 {
     open_hosts("host=a");
     cr_expect_null(db_hosts_objection(&hosts, "off", "off"));
@@ -184,7 +184,7 @@ Test(db_hosts, settles_for_any_in_a_round_that_found_no_standby)
     open_hosts("host=a,b target_session_attrs=prefer-standby");
     for (int i = 0; i < 2; i++) {
         cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
-        cr_assert_not(db_hosts_fail(&hosts, false, 0), "there is nothing to complain of");
+        cr_assert_not(db_hosts_fail(&hosts, false, 0), "the round is not over");
     }
     expect_at(0);
     cr_assert_null(db_hosts_objection(&hosts, "off", "off"));
@@ -195,7 +195,7 @@ Test(db_hosts, settles_for_any_in_a_round_that_found_no_standby)
     cr_assert_not_null(db_hosts_objection(&hosts, "off", "off"));
 }
 
-Test(db_hosts, tells_unreachable_from_the_wrong_role)
+Test(db_hosts, distinguishes_unreachable_from_the_wrong_role)
 {
     open_hosts("host=a");
     cr_expect_str_eq(db_hosts_trouble(&hosts), "the database is unreachable");

@@ -42,7 +42,7 @@ Test(db, sees_its_earlier_rounds_before_the_commit)
     cr_assert_eq(db_commit(db), ST_OK);
 }
 
-Test(db, hands_values_through_and_knows_null_from_empty)
+Test(db, passes_values_through_and_distinguishes_null_from_empty)
 {
     const db_param params[] = {STR(""), STR_NONE};
     const struct db_rows *rows;
@@ -86,7 +86,7 @@ Test(db, reads_rows_in_binary)
     cr_assert_not(db_value_id(db_result(db, text), 0, 0, &read), "as text it is none");
 }
 
-Test(db, sends_ids_in_binary_beside_text)
+Test(db, sends_ids_in_binary_and_other_values_as_text)
 {
     const struct uuid id = {{0xab}};
     const struct db_rows *rows;
@@ -254,7 +254,7 @@ Test(db, is_ready_when_its_time_is_over)
     assert_usable();
 }
 
-Test(db, throws_away_what_is_spare_when_it_holds_too_much)
+Test(db, frees_spare_memory_when_it_holds_too_much)
 {
     enum { LARGE = 1000000 };
     size_t first, kept, spare, small, other;
@@ -320,7 +320,7 @@ Test(db, rolls_all_of_a_batch_back_when_one_statement_fails)
     assert_usable();
 }
 
-Test(db, tells_a_failure_before_the_commit_from_an_uncertain_one)
+Test(db, distinguishes_a_failure_before_the_commit_from_an_uncertain_one)
 {
     open_batch();
     add_int(INSERT, 1);
@@ -330,7 +330,7 @@ Test(db, tells_a_failure_before_the_commit_from_an_uncertain_one)
     assert_usable();
 }
 
-Test(db, reports_what_only_the_commit_finds)
+Test(db, reports_errors_that_only_the_commit_finds)
 {
     open_batch();
     add_int(INSERT_DEFERRED, 1);
@@ -353,7 +353,7 @@ Test(db, is_an_explicit_transaction)
     cr_assert_eq(items(), 1);
 }
 
-Test(db, leaves_no_transaction_open_behind_it)
+Test(db, leaves_no_transaction_open)
 {
     open_batch();
     add_int(INSERT, 1);
@@ -365,7 +365,7 @@ Test(db, leaves_no_transaction_open_behind_it)
                  1);
 }
 
-Test(db, prepares_again_what_has_other_columns_now)
+Test(db, prepares_a_statement_again_if_its_columns_have_changed)
 {
     postgres_do(url, "ALTER TABLE shape ALTER id TYPE bigint");
     open_batch();

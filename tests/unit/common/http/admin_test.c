@@ -227,7 +227,7 @@ static void use_up_descriptors(struct rlimit *before)
     close(last);
 }
 
-Test(admin, rests_while_there_are_no_descriptors_and_answers_when_there_are)
+Test(admin, pauses_without_descriptors_and_answers_once_there_are_some)
 {
     struct subject s = {0};
     struct rlimit before;
@@ -248,7 +248,7 @@ Test(admin, rests_while_there_are_no_descriptors_and_answers_when_there_are)
     admin_stop(s.admin);
 }
 
-Test(admin, stops_at_once_although_somebody_is_connected)
+Test(admin, stops_at_once_despite_a_connected_client)
 {
     struct subject s = {0};
     struct http_connection silent, halfway;

@@ -26,7 +26,7 @@ Test(send_budget, gives_up_none_within_the_budget)
     cr_expect_null(send_budget_excess(&send_budget));
 }
 
-Test(send_budget, gives_up_who_has_waited_longest)
+Test(send_budget, drops_the_client_that_has_waited_longest)
 {
     for (int i = 0; i < 5; i++)
         send_budget_add(&send_budget, &answers[i], SEND_BUDGET_SMALLEST);
@@ -47,7 +47,7 @@ Test(send_budget, gives_up_as_many_as_a_large_one_needs)
     cr_expect_null(send_budget_excess(&send_budget));
 }
 
-Test(send_budget, does_not_count_what_a_socket_takes_at_once)
+Test(send_budget, does_not_count_bytes_that_a_socket_takes_at_once)
 {
     for (int i = 0; i < 5; i++)
         send_budget_add(&send_budget, &answers[i], SEND_BUDGET_SMALLEST - 1);
@@ -110,7 +110,7 @@ Test(client, may_come_with_brackets_and_port)
     expect("10.0.0.1", "  5.6.7.8\t", "5.6.7.8");
 }
 
-Test(client, is_the_trusted_hop_when_what_that_says_is_no_address)
+Test(client, is_the_trusted_hop_if_that_sends_no_valid_address)
 {
     static const char *const garbage[] = {
         "",
@@ -198,7 +198,7 @@ static enum outcome of_reply(const char *outcome, const char *text)
     return call_outcome(CALL_REPLIED, message, &body);
 }
 
-Test(call_outcome, is_what_the_service_says)
+Test(call_outcome, is_that_of_the_service)
 {
     cr_expect_eq(of_reply("created", "{}"), OUTCOME_CREATED);
     cr_expect(str_equal(body, STR("{}")));
@@ -227,7 +227,7 @@ Test(call_outcome, of_a_reply_without_one_is_uncertain)
     cr_expect_null(body.p);
 }
 
-Test(call_outcome, that_nobody_knows_is_uncertain)
+Test(call_outcome, that_is_unknown_is_uncertain)
 {
     cr_expect_eq(of_reply("splendid", "{}"), OUTCOME_UNCERTAIN);
     cr_expect_null(body.p);

@@ -22,7 +22,7 @@ Test(clock_check, does_not_take_a_slow_answer_for_a_wrong_clock)
     cr_expect_eq(clock_check_apart_ms(&check), 0);
 }
 
-Test(clock_check, tells_ahead_from_behind)
+Test(clock_check, distinguishes_ahead_from_behind)
 {
     struct clock_check ahead = {.n = 0}, behind = {.n = 0};
 

@@ -55,7 +55,7 @@ static void expect_all(const struct sample *samples, size_t n)
 }
 #define EXPECT_ALL(samples) expect_all((samples), ARRAY_SIZE(samples))
 
-Test(framing, lets_sound_requests_pass)
+Test(framing, accepts_sound_requests)
 {
     static const struct sample samples[] = {
         {GET HOST "\r\n", FRAMING_SOUND},
@@ -72,7 +72,7 @@ Test(framing, lets_sound_requests_pass)
     EXPECT_ALL(samples);
 }
 
-Test(framing, refuses_what_makes_the_length_of_a_body_doubtful)
+Test(framing, refuses_an_ambiguous_length_of_a_body)
 {
     static const struct sample samples[] = {
         {POST HOST "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n",
@@ -112,7 +112,7 @@ Test(framing, refuses_lines_that_two_parsers_may_read_differently)
     EXPECT_ALL(samples);
 }
 
-Test(framing, refuses_targets_and_methods_that_are_none)
+Test(framing, refuses_invalid_targets_and_methods)
 {
     static const struct sample samples[] = {
         {"GET http://h/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
@@ -157,7 +157,7 @@ Test(framing, refuses_other_expectations)
     cr_expect_eq(framing_status(FRAMING_EXPECTATION), 417);
 }
 
-Test(framing, hides_what_an_older_client_expects)
+Test(framing, hides_the_expect_headers_of_http_1_0)
 {
     static const char text[] = "POST / HTTP/1.0\r\nExpect: 100-continue\r\n" HOST
                                "expect: miracles\r\nContent-Length: 2\r\n\r\n{}";
@@ -207,7 +207,7 @@ Test(framing, hands_over_a_length_without_zeros_in_front)
     cr_expect_eq(parsed.headers[1].value_len, 1);
 }
 
-Test(framing, leaves_blanks_behind_a_value_that_is_not_about_framing)
+Test(framing, keeps_blanks_after_a_value_that_does_not_affect_framing)
 {
     static const char text[] = GET HOST "Authorization: Bearer x \r\n\r\n";
     struct parsed parsed = parse_bytes(text, strlen(text));

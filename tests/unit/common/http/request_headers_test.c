@@ -86,7 +86,7 @@ Test(request_headers, are_found_by_each_name)
     }
 }
 
-Test(request_headers, end_where_there_is_no_room_for_more)
+Test(request_headers, end_if_there_is_no_room_for_more)
 {
     for (int i = 0; i < REQUEST_HEADERS_MAX + 5; i++)
         come("cookie", "a=b");

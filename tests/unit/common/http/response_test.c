@@ -71,7 +71,7 @@ static bool goes_out(size_t i, const char *name, const char *value)
            str_equal((struct str){header->value.base, header->value.len}, str_of(value));
 }
 
-Test(response, begins_with_what_each_has)
+Test(response, begins_with_the_headers_that_each_has)
 {
     const struct response_form form = {.is_capitalized = true};
 
@@ -84,7 +84,7 @@ Test(response, begins_with_what_each_has)
     cr_expect(goes_out(2, "X-Service-Request-Id", http.id));
 }
 
-Test(response, goes_on_with_what_its_program_always_sends)
+Test(response, has_the_headers_that_its_program_always_sends)
 {
     static const struct response_header always[] = {{"x-frame-options", "DENY"}};
     const struct response_form form = {.always = always, .n_always = 1};
@@ -103,13 +103,13 @@ Test(response, has_numbers_in_decimal)
     cr_expect(str_equal(response_number(&http, UINT64_MAX), STR("18446744073709551615")));
 }
 
-Test(response, tells_an_error_with_its_code)
+Test(response, writes_an_error_with_its_code)
 {
     cr_expect(str_equal(response_error(&http, OUTCOME_NOT_FOUND, "Nothing there", NULL),
                         STR("[{\"code\":\"not_found\",\"message\":\"Nothing there\"}]")));
 }
 
-Test(response, tells_the_field_at_fault_and_escapes)
+Test(response, writes_the_field_of_an_error_and_escapes)
 {
     cr_expect(str_equal(response_error(&http, OUTCOME_PARAMETER_INVALID, "must be \"x\"", "a"),
                         STR("[{\"code\":\"parameter_invalid\",\"message\":\"must be \\\"x\\\"\","
@@ -147,7 +147,7 @@ Test(response, is_sent_with_its_length)
     cr_expect_eq(req.res.content_length, 8);
 }
 
-Test(response, has_no_line_where_there_is_nothing_to_say)
+Test(response, has_no_line_if_there_is_nothing_to_report)
 {
     send_with(200, "");
     cr_expect_str_eq(sent, "");
@@ -173,7 +173,7 @@ Test(response, has_no_body_for_a_head_but_its_length)
     cr_expect_eq(req.res.content_length, 8);
 }
 
-Test(response, has_neither_body_nor_length_where_nothing_was_modified)
+Test(response, has_neither_body_nor_length_if_nothing_was_modified)
 {
     send_by(response_send_file, 304, "{\"a\":1}");
     cr_expect_str_eq(sent, "");
@@ -187,7 +187,7 @@ Test(response, has_the_bytes_of_a_file_as_they_are)
     cr_expect_eq(req.res.content_length, 1);
 }
 
-Test(response, counts_against_the_send_budget_what_is_sent)
+Test(response, counts_sent_bytes_against_the_send_budget)
 {
     static char large[SEND_BUDGET_SMALLEST + 1];
 
@@ -200,7 +200,7 @@ Test(response, counts_against_the_send_budget_what_is_sent)
     cr_expect_eq(edge.send_budget.n, 0);
 }
 
-Test(response, that_is_streamed_ends_its_connection_where_there_are_no_chunks)
+Test(response, that_is_streamed_ends_its_connection_without_chunked_coding)
 {
     static h2o_generator_t generator;
 

@@ -134,7 +134,7 @@ Test(fields, are_read_into_their_slots)
     cr_assert(target.was_read);
 }
 
-Test(fields, that_are_absent_leave_their_slots_alone)
+Test(fields, that_are_absent_leave_their_slots_unchanged)
 {
     cr_assert(read("{\"cursor\":null}"));
     cr_assert_null(target.text.p);
@@ -187,7 +187,7 @@ Test(fields, stop_at_the_tenth_error)
     cr_assert_not(target.was_read);
 }
 
-Test(fields, say_exactly_where_there_is_one_length_and_tell_null_from_absent)
+Test(fields, name_a_single_exact_length_and_distinguish_null_from_absent)
 {
     static const struct field own[] = {
         {.name = "text",

@@ -47,7 +47,7 @@ Test(json, accepts_every_kind_of_value)
     assert_accepted(STR("0"));
 }
 
-Test(json, refuses_what_is_no_json)
+Test(json, refuses_invalid_json)
 {
     static const char *const bad[] = {
         "{",     "{\"a\"}", "{\"a\":1,}", "[1,]",     "{'a':1}", "{a:1}",
@@ -80,7 +80,7 @@ Test(json, refuses_nul_wherever_it_stands)
     assert_refused(STR("{}\0"), "syntax error");
 }
 
-Test(json, refuses_anything_behind_the_value)
+Test(json, refuses_anything_after_the_value)
 {
     assert_refused(STR("{} {}"), "unexpected text after the value");
     assert_refused(STR("1 x"), "unexpected text after the value");
@@ -113,7 +113,7 @@ Test(json, refuses_lone_surrogates_and_joins_pairs)
     json_free(value);
 }
 
-Test(json, lets_nul_into_values_but_not_into_keys)
+Test(json, accepts_nul_in_values_but_not_in_keys)
 {
     json_t *value = read_or_fail(STR("{\"a\":\"x\\u0000y\"}"));
 
@@ -140,7 +140,7 @@ Test(json, keeps_integers_of_64_bits_and_reads_larger_ones_as_reals)
     json_free(value);
 }
 
-Test(json, names_the_place_behind_a_large_integer)
+Test(json, names_the_place_after_a_large_integer)
 {
     assert_refused(STR("[9223372036854775808,\n 9223372036854775808, x]"), "line 2, column 24");
 }
@@ -160,7 +160,7 @@ Test(json, accepts_every_number_as_it_is_written_out)
     assert_refused(str_of(text), "too long");
 }
 
-Test(json, refuses_numbers_that_are_no_finite_double)
+Test(json, refuses_numbers_that_are_not_finite_doubles)
 {
     assert_accepted(STR("1e308"));
     assert_accepted(STR("1e-400"));
@@ -260,7 +260,7 @@ Test(json_writing, uses_the_short_forms)
     cr_assert(str_equal(buf_str(&buf), STR("\"a\\\"\\\\\\n\\t\\r\\b\\f\\u001f\x7F/\xC3\xA4\"")));
 }
 
-Test(json_writing, tells_empty_from_absent)
+Test(json_writing, distinguishes_empty_from_absent)
 {
     json_add_string(&buf, STR(""));
     json_add_string(&buf, STR_NONE);

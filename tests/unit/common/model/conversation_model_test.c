@@ -145,7 +145,7 @@ Test(conversation_model, json_writes_every_field_of_the_contract)
                    "{\"type\":\"contact\",\"id\":\"k1\",\"external_id\":\"u1\"}]}}");
 }
 
-Test(conversation_model, json_writes_null_for_what_is_absent_and_hides_what_is_not_of_the_channel)
+Test(conversation_model, json_writes_null_for_absent_values_and_hides_those_of_other_channels)
 {
     const struct str values[CONVERSATION_COLUMNS] = {
         [CONVERSATION_ID] = STR("c1"),

@@ -68,7 +68,7 @@ Test(trace, is_nothing_without_an_endpoint)
     trace_close();
 }
 
-Test(trace, goes_on_as_a_child_of_who_asks)
+Test(trace, continues_as_a_child_of_the_callers_span)
 {
     struct collector *collector = collector_start(200);
     struct span span;
@@ -93,7 +93,7 @@ Test(trace, goes_on_as_a_child_of_who_asks)
     cr_expect_eq(metric("sent"), 1);
 }
 
-Test(trace, is_left_alone_where_the_caller_does_not_record_it)
+Test(trace, is_not_recorded_if_the_caller_does_not_record_its_own)
 {
     struct collector *collector = collector_start(200);
     struct span span;
@@ -132,7 +132,7 @@ Test(trace, begins_for_the_share_that_the_ratio_names)
 
 /* -- sending ---------------------------------------------------------------------------------- */
 
-Test(trace, is_sent_where_and_as_the_settings_say)
+Test(trace, is_sent_as_the_settings_specify)
 {
     struct collector *collector = collector_start(200);
     char endpoint[128];
@@ -172,7 +172,7 @@ Test(trace, refuses_settings_that_cannot_be_meant)
     cr_expect_not(trace_is_on());
 }
 
-Test(trace, counts_as_failed_what_the_collector_does_not_take)
+Test(trace, counts_spans_that_the_collector_refuses_as_failed)
 {
     struct collector *collector = collector_start(503);
     struct span span;
@@ -187,7 +187,7 @@ Test(trace, counts_as_failed_what_the_collector_does_not_take)
     cr_expect_eq(metric("sent"), 0);
 }
 
-Test(trace, drops_and_counts_what_is_too_much_and_never_waits)
+Test(trace, drops_and_counts_excess_spans_and_never_waits)
 {
     enum { ALL = 4 * SPANS_MAX };
     struct collector *mute = collector_start(0);
@@ -208,7 +208,7 @@ Test(trace, drops_and_counts_what_is_too_much_and_never_waits)
     cr_expect_eq(metric("dropped") + metric("failed"), ALL);
 }
 
-Test(trace, sends_what_is_left_when_it_is_closed)
+Test(trace, sends_remaining_spans_when_it_is_closed)
 {
     struct collector *collector = NULL;
     long long failed = -1;
@@ -266,7 +266,7 @@ Test(context, of_a_later_version_is_read_as_far_as_it_is_known)
     cr_expect_not(is_good("01-" TRACE "-" SPAN "-01-a b"));
 }
 
-Test(context, that_is_malformed_is_none)
+Test(context, that_is_malformed_is_ignored)
 {
     static const char *const bad[] = {
         "",

@@ -47,7 +47,7 @@ Test(make_secrets, changes_nothing_when_it_is_run_again)
     cr_assert_eq(differ, 0);
 }
 
-Test(make_secrets, says_how_it_is_used_and_makes_nothing_then)
+Test(make_secrets, prints_its_usage_and_creates_nothing)
 {
     cr_assert_eq(shell("rm -r \"$SECRETS_DIR\""), 0);
     cr_expect_eq(shell("deploy/compose/make-secrets --help | grep -q SECRETS_DIR"), 0);
@@ -65,7 +65,7 @@ Test(make_secrets, gives_every_secret_another_value)
                  0);
 }
 
-Test(make_secrets, carries_a_new_password_into_what_holds_it)
+Test(make_secrets, updates_everything_that_contains_a_new_password)
 {
     cr_assert_eq(shell(": >\"$SECRETS_DIR/database-search\"; : >\"$SECRETS_DIR/nats-audit\""), 0);
     make();
@@ -82,7 +82,7 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
 }
 
 /* A server refuses a reload with another address. */
-Test(make_secrets, has_the_bus_listen_where_it_was_told)
+Test(make_secrets, sets_the_address_that_the_bus_listens_at)
 {
     cr_expect_eq(shell("grep -qx 'listen: \"0.0.0.0:4222\"' \"$SECRETS_DIR/nats.conf\""), 0);
     cr_expect_eq(shell("BUS_LISTEN=127.0.0.1:4333 deploy/compose/make-secrets >/dev/null"), 0);
@@ -96,7 +96,7 @@ Test(make_secrets, has_the_bus_listen_where_it_was_told)
 }
 
 /* For a second server on the same host. */
-Test(make_secrets, has_the_bus_tell_what_it_does_where_it_was_told)
+Test(make_secrets, sets_the_address_of_the_bus_monitoring)
 {
     cr_expect_eq(shell("grep -qx 'http: \"127.0.0.1:8222\"' \"$SECRETS_DIR/nats.conf\""), 0);
     cr_expect_eq(shell("BUS_HTTP=127.0.0.1:8333 deploy/compose/make-secrets >/dev/null"), 0);
@@ -162,7 +162,7 @@ Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
                  0);
 }
 
-Test(make_secrets, refuses_names_that_are_none)
+Test(make_secrets, refuses_invalid_names)
 {
     static const char *const names[] = {"cell2", "main,main", "main,Cell2", "main,cell2,cell2",
                                         "main,a-b"};

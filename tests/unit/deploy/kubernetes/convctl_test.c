@@ -116,7 +116,7 @@ Test(kubernetes_convctl, prints_a_long_output_whole)
 }
 
 /* As over a slow network: output that is still in transit when the command ends is lost. */
-Test(kubernetes_convctl, lets_the_command_end_when_all_has_arrived)
+Test(kubernetes_convctl, ends_the_command_when_all_output_has_arrived)
 {
     write_script("kubectl",
                  KUBECTL "mkfifo \"$FOLDER/way\"\n"
@@ -141,7 +141,7 @@ Test(kubernetes_convctl, fails_as_kubectl_does)
     expect_file("err", "no such deployment\n");
 }
 
-Test(kubernetes_convctl, ends_when_nobody_reads)
+Test(kubernetes_convctl, ends_when_its_output_is_closed)
 {
     cr_assert_eq(shell("$convctl count 1000000 | head -n 1"), 0);
     expect_file("out", "line 1\n");

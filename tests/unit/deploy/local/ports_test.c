@@ -58,7 +58,7 @@ static const char *settle(const char *settings)
     return start(settings, "echo ${PORTS[gateway]} ${PORTS[gateway_tls]-none} ${PORTS[dashboard]}");
 }
 
-Test(ports, are_the_usual_ones_when_nobody_asks)
+Test(ports, are_the_usual_ones_by_default)
 {
     cr_expect_str_eq(settle(""), "8080 none 8081\n");
     cr_expect_str_eq(settle("GATEWAY_TLS_PORT=0"), "8080 none 8081\n");
@@ -86,25 +86,28 @@ Test(ports, are_numbers_from_1_to_65535)
 
 Test(ports, of_the_dashboard_make_way_for_the_gateways)
 {
-    cr_expect_str_eq(settle("REPLICAS_GATEWAY=3"),
-                     "the dashboard listens on port 8083, as GATEWAY_PORT takes its usual one\n"
-                     "8080 none 8083\n");
-    cr_expect_str_eq(settle("REPLICAS_GATEWAY=3 REPLICAS_DASHBOARD=2 STRANGER=8084"),
-                     "the dashboard listens on port 8085, as GATEWAY_PORT takes its usual one\n"
-                     "8080 none 8085\n");
-    cr_expect_str_eq(settle("GATEWAY_TLS_PORT=8081"),
-                     "the dashboard listens on port 8082, as GATEWAY_TLS_PORT takes its usual one\n"
-                     "8080 8081 8082\n");
+    cr_expect_str_eq(
+        settle("REPLICAS_GATEWAY=3"),
+        "the dashboard listens on port 8083, because GATEWAY_PORT takes its usual one\n"
+        "8080 none 8083\n");
+    cr_expect_str_eq(
+        settle("REPLICAS_GATEWAY=3 REPLICAS_DASHBOARD=2 STRANGER=8084"),
+        "the dashboard listens on port 8085, because GATEWAY_PORT takes its usual one\n"
+        "8080 none 8085\n");
+    cr_expect_str_eq(
+        settle("GATEWAY_TLS_PORT=8081"),
+        "the dashboard listens on port 8082, because GATEWAY_TLS_PORT takes its usual one\n"
+        "8080 8081 8082\n");
 }
 
 Test(ports, that_are_asked_for_twice_are_refused)
 {
-    cr_expect_str_eq(settle("REPLICAS_GATEWAY=2 DASHBOARD_PORT=8081"),
-                     "DASHBOARD_PORT and GATEWAY_PORT overlap at port 8081 (replica i takes the "
-                     "port + i)\n");
-    cr_expect_str_eq(settle("REPLICAS_GATEWAY=2 GATEWAY_TLS_PORT=8079"),
-                     "GATEWAY_TLS_PORT and GATEWAY_PORT overlap at port 8080 (replica i takes the "
-                     "port + i)\n");
+    cr_expect_str_eq(
+        settle("REPLICAS_GATEWAY=2 DASHBOARD_PORT=8081"),
+        "DASHBOARD_PORT and GATEWAY_PORT overlap at port 8081 (replica i uses the port + i)\n");
+    cr_expect_str_eq(
+        settle("REPLICAS_GATEWAY=2 GATEWAY_TLS_PORT=8079"),
+        "GATEWAY_TLS_PORT and GATEWAY_PORT overlap at port 8080 (replica i uses the port + i)\n");
 }
 
 Test(ports, of_strangers_are_refused_and_others_proposed)
@@ -119,7 +122,7 @@ Test(ports, of_strangers_are_refused_and_others_proposed)
               "%s", said);
 }
 
-Test(ports, of_strangers_are_told_all_at_once)
+Test(ports, in_use_by_others_are_reported_all_at_once)
 {
     const char *said = settle("STRANGER=\"8080 8081\""), *second = strchr(said, '\n');
 
@@ -134,12 +137,12 @@ Test(ports, of_strangers_are_told_all_at_once)
 Test(ports, are_of_no_more_processes_than_the_supervisor_has_room_for)
 {
     cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=27"),
-                     "REPLICAS_* ask for 128 processes in all; 127 are the most\n");
+                     "REPLICAS_* ask for 128 processes in total; the maximum is 127\n");
     cr_expect_str_eq(settle("REPLICAS_GATEWAY=99 REPLICAS_DASHBOARD=26 DASHBOARD_PORT=9000"),
                      "8080 none 9000\n");
 }
 
-Test(ports, are_told_of_those_alone_where_somebody_listens)
+Test(ports, are_shown_only_for_programs_that_run)
 {
     const char *said = start("", "describe");
 

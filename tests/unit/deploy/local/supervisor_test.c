@@ -223,7 +223,7 @@ Test(supervisor, a_killed_service_is_back_each_time_after_a_longer_pause)
     }
 }
 
-Test(supervisor, what_comes_after_a_task_waits_for_its_end)
+Test(supervisor, processes_after_a_task_wait_for_its_end)
 {
     char gate[160];
 
@@ -259,7 +259,7 @@ static bool log_has_crash(int n_kills)
                                      line);
 }
 
-Test(supervisor, its_log_tells_a_kill_that_a_test_has_sent_from_a_crash)
+Test(supervisor, its_log_distinguishes_a_tests_kill_from_a_crash)
 {
     pid_t pid;
 

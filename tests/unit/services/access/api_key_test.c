@@ -42,7 +42,7 @@ Test(api_key, keeps_the_ends_of_its_token_for_display)
     arena_release(&parsed.arena);
 }
 
-Test(api_key, does_not_expire_unless_it_is_told_to)
+Test(api_key, does_not_expire_by_default)
 {
     struct parsed parsed;
 
@@ -93,7 +93,7 @@ Test(api_key, that_is_rotated_has_a_token_of_each_kind_to_choose_from)
     arena_release(&parsed.arena);
 }
 
-Test(api_key, that_is_rotated_ends_after_a_day_unless_told_otherwise)
+Test(api_key, that_is_rotated_ends_after_a_day_by_default)
 {
     static const struct {
         const char *body, *seconds;
@@ -195,7 +195,7 @@ Test(api_key, gateway_orders_shares_before_whatever_locks_rows)
     }
 }
 
-Test(api_key, gateway_refuses_a_share_that_makes_no_sense)
+Test(api_key, gateway_quota_needs_a_plausible_share)
 {
     parsed_refuses(&access_quota, "{" QUOTA ",\"want\":0}", INVALID, "want");
     parsed_refuses(&access_quota, "{" QUOTA "}", "parameter_not_found", "want");

@@ -27,7 +27,7 @@ Test(member, is_invited_with_a_secret_that_is_known_by_its_hash)
     arena_release(&parsed.arena);
 }
 
-Test(member, may_be_made_an_owner_by_owners_and_operators_alone)
+Test(member, can_be_made_an_owner_only_by_owners_and_operators)
 {
     struct parsed parsed;
 
@@ -48,7 +48,7 @@ Test(member, may_be_made_an_owner_by_owners_and_operators_alone)
                    "insufficient_role", NULL);
 }
 
-Test(member, is_nobody_when_the_id_is_in_capitals)
+Test(member, is_not_found_if_the_id_is_in_capitals)
 {
     struct parsed parsed;
 

@@ -71,7 +71,7 @@ Test(organization, counts_the_length_of_a_name_in_code_points)
     parsed_refuses(&access_org_create, body, INVALID, "name");
 }
 
-Test(organization, changes_only_what_is_given)
+Test(organization, changes_only_given_fields)
 {
     struct parsed parsed;
 
@@ -103,7 +103,7 @@ Test(organization, is_counted_with_all_others_or_with_those_of_its_plan)
     parsed_refuses(&access_org_count, "{\"name\":\"Acme\"}", INVALID, "name");
 }
 
-Test(organization, must_be_named_by_whoever_asks_about_it)
+Test(organization, must_be_named_in_commands_about_it)
 {
     parsed_needs_organization(&access_org_get, "");
     parsed_needs_organization(&access_org_set, "{}");

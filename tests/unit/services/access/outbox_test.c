@@ -159,7 +159,7 @@ Test(outbox, judges_an_answer_by_its_outcome)
 
 /* -- sending ----------------------------------------------------------------------------------- */
 
-Test(outbox, hands_over_what_waits_in_order_and_deletes_it)
+Test(outbox, sends_waiting_changes_in_order_and_deletes_them)
 {
     struct bus_message *message;
 
@@ -218,7 +218,7 @@ Test(outbox, is_woken_by_a_commit)
 }
 
 /* Replicas of an older audit service do not subscribe to the command: no responder. */
-Test(outbox, keeps_trying_until_somebody_takes_the_command)
+Test(outbox, keeps_trying_until_a_service_takes_the_command)
 {
     start_outbox();
     PUT(ORG, ID(1), "key.create");
@@ -228,7 +228,7 @@ Test(outbox, keeps_trying_until_somebody_takes_the_command)
     await(EMPTY);
 }
 
-Test(outbox, sends_again_what_was_not_taken_for_now)
+Test(outbox, sends_temporarily_refused_changes_again)
 {
     static const char *const outcomes[] = {"busy", "unavailable", "uncertain", "unknown_command",
                                            "of a later version"};
@@ -245,7 +245,7 @@ Test(outbox, sends_again_what_was_not_taken_for_now)
     await(EMPTY);
 }
 
-Test(outbox, sends_again_what_was_not_answered)
+Test(outbox, sends_unanswered_changes_again)
 {
     start();
     PUT(ORG, ID(1), "key.create");
@@ -277,7 +277,7 @@ static void answer_until(const char *holds)
     }
 }
 
-Test(outbox, sets_aside_what_is_refused_and_goes_on_with_the_rest)
+Test(outbox, sets_aside_refused_changes_and_continues_with_the_rest)
 {
     struct bus_message *message;
 
@@ -304,7 +304,7 @@ Test(outbox, sets_aside_what_is_refused_and_goes_on_with_the_rest)
 
 /* -- stopping ---------------------------------------------------------------------------------- */
 
-Test(outbox, leaves_what_is_not_answered_to_the_next_process)
+Test(outbox, leaves_unanswered_changes_to_the_next_process)
 {
     start();
     PUT(ORG, ID(1), "key.create");

@@ -4,7 +4,7 @@
 
 #define EMAIL "grace.hopper@navy-yard.example"
 
-Test(passwords, that_are_easily_guessed_are_told_apart)
+Test(passwords, that_are_easily_guessed_are_recognized)
 {
     static const char *const easy[] = {
         "aaaaaaaaaaaaaaaa",   "abababababababab", "123456789012345",   "qwertyuiopasdfgh",

@@ -4,7 +4,7 @@
 
 enum { REQUIRE_HTTPS = 1, ENABLED, ALLOWLIST };
 
-Test(policy, changes_only_what_is_given)
+Test(policy, changes_only_given_fields)
 {
     struct parsed parsed;
 

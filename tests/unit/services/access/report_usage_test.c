@@ -8,7 +8,7 @@
 /* Parameters of the statement. */
 enum { ORGANIZATIONS, KEYS, TIMES, MINUTES, OUTCOMES, LATENCY };
 
-Test(report_usage, tells_when_keys_were_used_and_what_for)
+Test(report_usage, reports_when_keys_were_used_and_for_what)
 {
     struct parsed parsed;
 
@@ -43,7 +43,7 @@ Test(report_usage, comes_last_in_its_batch)
     arena_release(&other.arena);
 }
 
-Test(report_usage, is_told_which_of_the_keys_is_wrong)
+Test(report_usage, names_the_key_that_is_wrong)
 {
     parsed_refuses(&access_report_usage, "{\"keys\":[]}", INVALID, "keys");
     parsed_refuses(&access_report_usage, "{\"keys\":[{}]}", "parameter_not_found",

@@ -34,7 +34,7 @@ Test(session, ends_by_its_token_without_an_organization_or_by_its_id_in_one)
     parsed_needs_organization(&access_session_end_all, "{\"user_id\":\"" USER "\"}");
 }
 
-Test(session, commands_with_a_password_or_a_token_wipe_what_they_held)
+Test(session, commands_with_a_password_or_a_token_wipe_their_memory)
 {
     const struct command_handler *const handlers[] = {&access_sign_in, &access_password,
                                                       &access_invitation, &access_user_create};

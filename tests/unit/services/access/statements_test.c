@@ -134,7 +134,7 @@ Test(statements, rotate_a_key_into_a_successor_of_its_kind, .init = start, .fini
     cr_assert_eq(postgres_integer(server.url,
                                   "SELECT count(*) FROM access.api_keys WHERE api_key_id = '" KEY
                                   "' AND expires_at <= now() + interval '1 hour'"),
-                 1, "a second rotation made it live longer");
+                 1, "a second rotation extended its life");
     ASK(SQL_ROTATE_KEY, ORG, successor, OTHER, "0", full, "ffff", read, "rrrr");
     answer = ASK(SQL_ROTATE_KEY, ORG, successor, ORG, "0", full, "ffff", read, "rrrr");
     cr_assert(says(answer, "key_ended"), "%s", answer);
@@ -190,7 +190,7 @@ Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = 
     report_usage(ORG, "1700000120", "28333335", "{1,0,0,0,0}", "{1,0,0,0,0,0,0,0,0,0,0,0,0}");
     report_usage(OTHER, "1700000060", "28333334", "{9,9,9,9,9}", "{9,0,0,0,0,0,0,0,0,0,0,0,0}");
     cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.usage"), 2,
-                 "a key of another program is nobody's");
+                 "another organization's report is ignored");
     cr_assert_eq(
         postgres_integer(server.url,
                          "SELECT count(*) FROM access.usage WHERE allowed = 3 AND denied = 6 AND"
@@ -223,7 +223,7 @@ Test(statements, never_leave_an_allowlist_empty_while_it_is_on, .init = start, .
                      "{\"require_https\":false,\"ip_allowlist_enabled\":true,"
                      "\"ip_allowlist\":[\"10.0.0.1\"]}");
     cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, ORG, "true", NULL, "{}", NULL), "empty_allowlist");
-    cr_assert(says(ASK(SQL_READ_POLICY, ORG), "\"require_https\":false"), "nothing of it was done");
+    cr_assert(says(ASK(SQL_READ_POLICY, ORG), "\"require_https\":false"), "no part of it was done");
     cr_assert_str_eq(ASK(SQL_CHANGE_POLICY, OTHER, NULL, NULL, NULL, NULL), "");
 }
 
@@ -405,7 +405,7 @@ static void *take(void *granted)
     return NULL;
 }
 
-Test(statements, grant_exactly_what_a_window_allows, .init = start, .fini = stop)
+Test(statements, grant_exactly_the_limit_of_a_window, .init = start, .fini = stop)
 {
     pthread_t threads[TAKERS];
     int64_t granted[TAKERS] = {0}, sum = 0;
@@ -432,7 +432,7 @@ Test(statements, grant_no_more_than_one_keys_limit, .init = start, .fini = stop)
                      "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
 }
 
-Test(statements, grant_nothing_when_a_limit_was_lowered_below_what_is_used, .init = start,
+Test(statements, grant_nothing_if_a_limit_was_lowered_below_current_usage, .init = start,
      .fini = stop)
 {
     ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250");
@@ -452,7 +452,7 @@ Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
 /* -- sessions -------------------------------------------------------------------------------- */
 
 /* The lock may belong to another replica that cleans, or to the removal of the user. */
-Test(statements, clean_around_what_somebody_else_has_locked, .init = start, .fini = stop)
+Test(statements, clean_up_around_rows_that_are_locked, .init = start, .fini = stop)
 {
     PGconn *holder;
 
@@ -503,8 +503,7 @@ static void make_namesakes(void)
 }
 
 /* An email that several users have costs one password hash for each of them. */
-Test(statements, of_a_sign_in_are_told_with_a_report_to_the_watchdog_for_each_hash, .init = start,
-     .fini = stop)
+Test(statements, of_a_sign_in_report_to_the_watchdog_for_each_hash, .init = start, .fini = stop)
 {
     struct parsed parsed;
     int64_t began_us, took_us;

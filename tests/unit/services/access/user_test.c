@@ -22,7 +22,7 @@ Test(user, gets_a_password_that_matches_the_stored_hash)
     arena_release(&parsed.arena);
 }
 
-Test(user, may_bring_a_password_which_is_not_told_back)
+Test(user, may_set_a_password_which_is_not_returned)
 {
     struct parsed parsed;
 
@@ -45,7 +45,7 @@ Test(user, refuses_a_password_that_is_short_or_easily_guessed)
                    INVALID, "password");
 }
 
-Test(user, refuses_what_is_no_email_address)
+Test(user, refuses_an_invalid_email_address)
 {
     static const char *const wrong[] = {"",      "a",    "@b",         "a@",     "a@b@c",
                                         "a b@c", " a@b", "a@b\\u00a0", "a@b\\n", "a@b\\u0000"};

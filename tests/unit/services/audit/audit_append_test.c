@@ -76,7 +76,7 @@ Test(audit_append, names_the_contact_that_a_service_has_found)
     cr_assert_str_eq(audit_append_read(&caller, &fields, &entry), HEADER_CONTACT);
 }
 
-Test(audit_append, needs_to_know_who_asked)
+Test(audit_append, needs_the_ids_of_request_organization_and_key)
 {
     const struct audit_append_fields fields = {.operation = STR("ping"), .http_status = STR("200")};
     struct audit_log_entry entry;

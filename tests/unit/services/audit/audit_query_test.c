@@ -121,7 +121,7 @@ ParameterizedTest(struct wrong *wrong, audit_query, names_the_parameter_that_is_
     cr_assert_str_eq(errors.at[0].field, wrong->field, "%s", wrong->text);
 }
 
-Test(audit_query, does_not_repeat_a_name_that_is_no_text_or_too_long)
+Test(audit_query, does_not_repeat_a_name_that_is_not_text_or_too_long)
 {
     char text[80];
 
@@ -223,7 +223,7 @@ Test(audit_query, an_empty_body_means_the_defaults)
     cr_expect_eq(query.after_s, -1);
 }
 
-Test(audit_query, refuses_what_is_no_query_in_a_body)
+Test(audit_query, refuses_an_invalid_query_in_a_body)
 {
     expect_refused("{", "invalid_json", NULL);
     expect_refused("[]", "parameter_invalid", NULL);
@@ -239,7 +239,7 @@ Test(audit_query, refuses_what_is_no_query_in_a_body)
                    "api_key_id");
 }
 
-Test(audit_query, names_every_operation_to_who_asks_for_another)
+Test(audit_query, lists_every_operation_if_another_is_given)
 {
     cr_assert_not(reads("operation=x"));
     for (enum operation operation = OP_NONE + 1; operation < OPERATION_COUNT; operation++)

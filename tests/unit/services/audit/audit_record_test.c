@@ -40,7 +40,7 @@ static void refuses(const char *body, const char *code, const char *field)
 
 #define INVALID(members, field) refuses(HEAD members "}]}", "parameter_invalid", field)
 
-Test(audit_record, refuses_what_is_no_list_of_changes)
+Test(audit_record, refuses_an_invalid_list_of_changes)
 {
     refuses("", "invalid_json", NULL);
     refuses("[]", "parameter_invalid", NULL);
@@ -80,7 +80,7 @@ Test(audit_record, names_the_member_that_is_wrong)
     "\"change\":\"key.create\",\"detail\":{}}]}"
 
 /* Readers of the log see the newest change first: one from the future would stay on top. */
-Test(audit_record, takes_no_id_that_tells_no_time_or_one_to_come)
+Test(audit_record, refuses_an_id_without_a_time_or_with_a_future_one)
 {
     struct recorded recorded;
 

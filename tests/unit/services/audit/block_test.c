@@ -31,7 +31,7 @@ static struct block_entry entry_of(size_t i, uint8_t org)
     return entry;
 }
 
-Test(block, makes_one_for_each_organization_behind_its_head)
+Test(block, makes_one_for_each_organization_after_its_head)
 {
     struct block_entry entries[6];
     struct block_head head = {.organization_id.b[0] = 2, .number = 7, .entries = 50};

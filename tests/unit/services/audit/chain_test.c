@@ -49,7 +49,7 @@ Test(chain, hashes_an_entry_as_documented)
     cr_assert_str_eq(hex(hash), "1d13565161091548d03323d58eaea5255a6d328ede6e5e3d1fa66999305060f7");
 }
 
-Test(chain, tells_every_change_of_a_field_apart)
+Test(chain, detects_every_change_of_a_field)
 {
     uint8_t before[SHA256_BYTES], after[SHA256_BYTES];
 
@@ -96,7 +96,7 @@ Test(chain, hashes_a_block_as_documented)
     cr_assert_str_eq(hex(hash), "5c9db2ea02c5a435075474de292c1114b5627c9bc64ec17352375c8266c468b9");
 }
 
-Test(chain, tells_another_order_of_entries_apart)
+Test(chain, detects_another_order_of_entries)
 {
     struct chain_item items[2], first;
     struct chain_block block = block_of(items, 2);

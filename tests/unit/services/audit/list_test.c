@@ -93,7 +93,7 @@ Test(list, looks_at_a_bounded_number_of_entries_for_a_page)
     cr_assert_eq(walk("operation=conversation.search&per_page=1", &pages), 4);
 }
 
-Test(list, is_not_bounded_where_pages_are_full)
+Test(list, is_not_limited_if_pages_are_full)
 {
     int pages;
 
@@ -104,7 +104,7 @@ Test(list, is_not_bounded_where_pages_are_full)
 }
 
 /* A full page has no cursor if the scan for it reached the end of the audit log. */
-Test(list, promises_no_page_behind_the_last_one)
+Test(list, announces_no_page_after_the_last_one)
 {
     int pages;
 
@@ -135,7 +135,7 @@ Test(list, costs_by_what_it_looked_at)
     cr_assert_eq(cost, 1 + 250 / 25);
 }
 
-Test(list, ends_where_the_audit_log_does)
+Test(list, ends_with_the_audit_log)
 {
     int pages;
 
@@ -148,7 +148,7 @@ Test(list, ends_where_the_audit_log_does)
 }
 
 /* A compromised role can insert entries whose ids hold another time. */
-Test(list, goes_on_behind_entries_whose_time_is_not_the_one_in_their_ids)
+Test(list, continues_after_entries_whose_time_is_not_the_one_in_their_ids)
 {
     int pages;
 

@@ -63,7 +63,7 @@ static void append_and_seal(const char *entry)
     cr_assert_gt(sealing.sealed, 0);
 }
 
-Test(publish_heads, tells_each_head_once)
+Test(publish_heads, publishes_each_head_once)
 {
     append_and_seal(ENTRY(ORG, "2 s", 1) ENTRY(OTHER, "2 s", 2));
     cr_assert_eq(publisher(), 2);
@@ -75,7 +75,7 @@ Test(publish_heads, tells_each_head_once)
                  3);
 }
 
-Test(publish_heads, tells_the_last_block_of_several)
+Test(publish_heads, publishes_the_last_block_of_several)
 {
     append_and_seal(ENTRY(ORG, "2 s", 1));
     append_and_seal(ENTRY(ORG, "1 s", 2));
@@ -143,7 +143,7 @@ static size_t publish_as(const struct audit_keys *with)
 }
 
 /* During a change of keys. */
-Test(publish_heads, leaves_to_others_what_is_behind_a_key_that_is_not_known)
+Test(publish_heads, leaves_blocks_after_an_unknown_key_to_other_replicas)
 {
     char hex[2 * SIGNING_PUBLIC_BYTES + 1];
     struct audit_keys new_one, both;
@@ -161,7 +161,7 @@ Test(publish_heads, leaves_to_others_what_is_behind_a_key_that_is_not_known)
     signing_key_free(both.own);
 }
 
-Test(publish_heads, tells_the_last_block_that_is_ours_of_a_chain_with_foreign_ones_behind_it)
+Test(publish_heads, publishes_our_last_block_of_a_chain_with_foreign_ones_after_it)
 {
     append_and_seal(ENTRY(ORG, "3 s", 1));
     append_and_seal(ENTRY(ORG, "2 s", 2));
@@ -172,5 +172,5 @@ Test(publish_heads, tells_the_last_block_that_is_ours_of_a_chain_with_foreign_on
     cr_assert_eq(publisher(), 0, "once");
     postgres_do(server.url, "UPDATE audit.blocks SET key_id = 'x' WHERE number = 2");
     append_and_seal(ENTRY(OTHER, "0 s", 4));
-    cr_assert_eq(publisher(), 1, "nobody else's are held up");
+    cr_assert_eq(publisher(), 1, "other heads are not delayed");
 }

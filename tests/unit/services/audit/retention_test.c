@@ -45,7 +45,7 @@ Test(retention, keeps_months_that_are_not_old_enough)
 }
 
 /* No comparison with NULL months is true or false: without a check every month would be dropped. */
-Test(retention, drops_nothing_to_whoever_names_too_few_months_or_none)
+Test(retention, drops_nothing_if_too_few_months_or_none_are_given)
 {
     static const char *const few[] = {"2", "-1", "NULL"};
     PGconn *in = session();
@@ -88,7 +88,7 @@ Test(retention, keeps_a_month_for_an_organization_that_wants_it_longer)
     make_old_months();
     postgres_do(server.url, "INSERT INTO audit.minimums (organization_id, months) VALUES"
                             " ('" ORG "', 4), ('" ORG "', 12)");
-    cr_assert_eq(count(DROP(4)), 0, "the longest counts");
+    cr_assert_eq(count(DROP(4)), 0, "the longest minimum applies");
     postgres_do(server.url, "DELETE FROM audit.minimums WHERE months = 12");
     cr_assert_eq(count(DROP(4)), 1);
 }
@@ -101,7 +101,7 @@ Test(retention, does_not_ask_organizations_that_have_nothing_in_the_month)
     cr_assert_eq(count(DROP(4)), 1);
 }
 
-Test(retention, drops_blocks_behind_their_month_in_steps_but_the_last_of_them)
+Test(retention, drops_blocks_of_dropped_months_in_steps_except_the_last_one)
 {
     struct seal_step sealing = {0};
 
@@ -140,7 +140,7 @@ Test(retention, keeps_a_block_as_long_as_an_entry_with_a_mark_in_it)
     cr_assert_eq(count("SELECT sum(number) FROM audit.blocks"), 2 + 5);
     postgres_do(server.url, "UPDATE audit.blocks SET implausible_times = '{epoch}'"
                             " WHERE number = 2");
-    cr_assert_eq(count("SELECT audit.drop_blocks(10)"), 1, "also with a gap behind it");
+    cr_assert_eq(count("SELECT audit.drop_blocks(10)"), 1, "also with a gap after it");
 }
 
 Test(retention, keeps_blocks_of_months_that_are_kept)
@@ -187,7 +187,7 @@ static const struct note *list_notes(size_t *n)
     return notes_read(db_result(db, 0), &arena, n);
 }
 
-Test(retention, signs_what_it_notes)
+Test(retention, signs_its_notes)
 {
     const struct note *notes;
     size_t n;
@@ -206,7 +206,7 @@ Test(retention, signs_what_it_notes)
 }
 
 /* During a change of keys, as for blocks. */
-Test(retention, leaves_dropping_to_whoever_knows_the_key_of_the_last_note)
+Test(retention, leaves_dropping_to_replicas_that_have_the_key_of_the_last_note)
 {
     struct retention_job job = {.months = 4, .keys = &keys, .name = "audit-0"};
     struct audit_keys stranger, successor;
@@ -234,7 +234,7 @@ Test(retention, leaves_dropping_to_whoever_knows_the_key_of_the_last_note)
 
 /* As an attacker would who has the service's role but not the key: the month is dropped, and the
    note shows it. No other month is dropped until the owner has removed that note. */
-Test(retention, vouches_for_nothing_that_the_role_drops_without_the_key)
+Test(retention, has_no_valid_note_for_months_that_the_role_drops_without_the_key)
 {
     const struct note *notes;
     PGconn *in = session();
@@ -325,7 +325,7 @@ Test(retention, is_for_ever_unless_it_was_set)
     cr_assert_eq(count(MONTHS), months);
 }
 
-Test(retention, counts_what_no_month_was_made_for)
+Test(retention, counts_entries_without_a_monthly_partition)
 {
     cr_assert_eq(count("SELECT audit.count_strays()"), 0);
     postgres_do(server.url, ENTRY(ORG, "20 years", 1));
@@ -359,7 +359,7 @@ Test(retention, drops_changes_with_the_months_of_the_audit_log)
                 "INSERT INTO audit.dropped (until) VALUES (now() - interval '200 days')");
     postgres_do(server.url, "INSERT INTO audit.minimums (organization_id, months) VALUES"
                             " ('" ORG "', 24)");
-    cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 0, "the organization wants it longer");
+    cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 0, "the organization keeps it longer");
     postgres_do(server.url, "DELETE FROM audit.minimums");
     cr_expect_eq(count("SELECT audit.drop_changes(1)"), 1);
     cr_expect_eq(count("SELECT audit.drop_changes(1000)"), 1);

@@ -25,7 +25,7 @@ static const char *state_as(PGconn *in, const char *role, const char *statement)
 }
 
 /* Covers every table of the schema, including months and the default partition. */
-Test(role, alters_and_removes_nothing_of_the_audit_log_whoever_it_is)
+Test(role, cannot_alter_or_remove_anything_in_the_audit_log)
 {
     PGconn *in = session();
     PGresult *tables;

@@ -68,7 +68,7 @@ Test(seal_foreign, notices_that_the_audit_log_comes_from_another_cluster)
 /* The last transaction in a log restored from a server with four thousand million of them. */
 #define AHEAD "4000000000"
 
-Test(seal_foreign, goes_on_with_the_numbers_of_another_server)
+Test(seal_foreign, continues_the_numbers_of_another_server)
 {
     struct seal_step sealing = {0};
 
@@ -96,7 +96,7 @@ Test(seal_foreign, goes_on_with_the_numbers_of_another_server)
     cr_assert_eq(sealing.sealed, 0, "nothing is sealed twice");
 }
 
-Test(seal_foreign, adds_nothing_to_numbers_on_the_server_where_the_log_began)
+Test(seal_foreign, adds_nothing_to_numbers_on_the_server_of_the_log)
 {
     PGconn *slow = session();
 
@@ -129,7 +129,7 @@ Test(seal_foreign, adds_no_more_for_numbers_that_no_server_reaches)
     postgres_do(server.url, ENTRY(ORG, "0 s", 3));
     seal(&sealing);
     cr_assert_not(seal_step_has_stopped(&sealing));
-    cr_assert_eq(sealing.sealed, 1, "a number that was put there is no place");
+    cr_assert_eq(sealing.sealed, 1, "a foreign number is not a place");
 }
 
 Test(seal_foreign, goes_by_no_block_with_a_key_that_is_not_known)
@@ -168,7 +168,7 @@ static void seal_with(struct seal_step *sealing, const struct audit_keys *with)
     arena_clear(&arena);
 }
 
-Test(seal_foreign, leaves_sealing_to_whoever_knows_the_key_of_the_newest_block)
+Test(seal_foreign, leaves_sealing_to_replicas_that_have_the_key_of_the_newest_block)
 {
     struct seal_step before = {0}, behind = {0}, ahead = {0};
     struct audit_keys new_one, both;
@@ -179,7 +179,7 @@ Test(seal_foreign, leaves_sealing_to_whoever_knows_the_key_of_the_newest_block)
     seal_with(&before, &keys);
     postgres_do(server.url, ENTRY(ORG, "1 s", 2));
     seal_with(&ahead, &new_one);
-    cr_assert_eq(ahead.sealed, 1, "it knows the old one");
+    cr_assert_eq(ahead.sealed, 1, "it has the old key");
     postgres_do(server.url, ENTRY(ORG, "0 s", 3) ENTRY(OTHER, "0 s", 4));
     seal_with(&before, &keys);
     cr_assert(before.lacks_key);
@@ -284,7 +284,7 @@ Test(seal_foreign, seals_the_last_entry_of_a_foreign_block)
 }
 
 /* The same without an altered row: the audit service's role need only append the block first. */
-Test(seal_foreign, seals_an_entry_for_which_somebody_has_appended_a_block)
+Test(seal_foreign, seals_an_entry_despite_a_foreign_block_for_it)
 {
     struct seal_step sealing = {0};
 
@@ -343,7 +343,7 @@ Test(seal_foreign, says_that_it_is_lost_among_foreign_blocks)
     cr_assert_eq(sealing.sealed, 1);
 }
 
-Test(seal_foreign, is_not_held_up_by_a_block_that_somebody_has_put_there)
+Test(seal_foreign, is_not_delayed_by_a_foreign_block)
 {
     struct seal_step sealing = {0};
 
@@ -380,7 +380,7 @@ Test(seal_foreign, is_not_held_up_by_a_block_that_somebody_has_put_there)
     cr_assert_eq(sealing.sealed, 1, "nothing is sealed twice");
 }
 
-Test(seal_foreign, goes_on_whatever_has_become_of_the_last_block_of_an_organization)
+Test(seal_foreign, continues_whatever_has_happened_to_an_organizations_last_block)
 {
     static const char *const losses[] = {
         "block_hash = substr(block_hash, 1, 5)",

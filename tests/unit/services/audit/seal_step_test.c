@@ -5,7 +5,7 @@ TestSuite(seal_step, .init = start, .fini = stop);
 
 #define SEALED "SELECT count(*) FROM audit.blocks, unnest(request_ids)"
 
-Test(seal_step, seals_what_has_been_committed_a_chain_for_each_organization)
+Test(seal_step, seals_committed_entries_in_a_chain_for_each_organization)
 {
     struct seal_step sealing = {0};
 
@@ -45,7 +45,7 @@ Test(seal_step, waits_for_an_entry_that_commits_late_and_skips_none)
     PQfinish(slow);
 }
 
-Test(seal_step, seals_behind_an_older_transaction_that_commits_after_the_seal)
+Test(seal_step, seals_after_an_older_transaction_that_commits_after_the_seal)
 {
     PGconn *slow = session();
     struct seal_step sealing = {0};
@@ -102,7 +102,7 @@ Test(seal_step, seals_one_of_many_entries_with_the_same_place_and_all_others)
     cr_assert_eq(count(SEALED " WHERE organization_id = '" OTHER "'"), 1);
 }
 
-Test(seal_step, leaves_the_work_to_whoever_has_begun)
+Test(seal_step, leaves_the_work_to_the_sealer_that_has_begun)
 {
     PGconn *other = session();
     struct seal_step sealing = {0};
@@ -118,7 +118,7 @@ Test(seal_step, leaves_the_work_to_whoever_has_begun)
     PQfinish(other);
 }
 
-Test(seal_step, seals_with_a_mark_what_no_service_can_have_appended_so)
+Test(seal_step, seals_entries_that_no_service_can_have_appended_with_a_mark)
 {
     struct seal_step sealing = {0};
 
@@ -141,11 +141,11 @@ Test(seal_step, seals_with_a_mark_what_no_service_can_have_appended_so)
                        " created_at = at AND request_id = request_ids[place]"),
                  3);
     seal(&sealing);
-    cr_assert_eq(sealing.implausible, 0, "they are told of once");
+    cr_assert_eq(sealing.implausible, 0, "they are reported once");
 }
 
 /* Rows that only the owner can insert, to whom the bounds do not apply. */
-Test(seal_step, leaves_out_what_has_no_place_or_time_and_goes_on)
+Test(seal_step, skips_entries_without_a_place_or_time_and_continues)
 {
     struct seal_step sealing = {.entries_max = 2};
 
@@ -185,7 +185,7 @@ Test(seal_step, seals_entries_that_had_to_wait_for_a_long_transaction_however_ol
 }
 
 /* The seal has passed over the organization while it was closed for a move. */
-Test(seal_step, goes_on_with_an_organization_that_is_open_again)
+Test(seal_step, continues_with_an_organization_that_is_open_again)
 {
     struct seal_step sealing = {0};
 

@@ -82,7 +82,7 @@ Test(audit_table, says_which_entries_were_there_already)
 
 #define KEEP "SELECT audit.keep_partitions()"
 
-Test(audit_table, a_month_that_was_missed_is_made_up_for_with_its_rows)
+Test(audit_table, a_missed_month_is_created_later_with_its_rows)
 {
     cr_assert_eq(count(KEEP), 0);
     postgres_do(server.url,
@@ -98,7 +98,7 @@ Test(audit_table, a_month_that_was_missed_is_made_up_for_with_its_rows)
     cr_assert_eq(count(KEEP), 0);
 }
 
-Test(audit_table, upkeep_makes_what_is_missing_and_then_rests)
+Test(audit_table, upkeep_creates_missing_partitions_and_then_does_nothing)
 {
     struct audit self = {0};
     const char *lose_a_month = "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_' || to_char(now() AT"

@@ -42,12 +42,12 @@ Test(verify_covered, names_a_sealed_entry_that_was_moved_in_time_unless_it_was_s
     expect_found(&covered, &seal, VERIFY_INSERTED);
     covered.entry.is_implausible = true;
     cr_assert(look_at(&covered, &seal));
-    cr_assert(verify_is_fine(&report), "its block has told of it");
+    cr_assert(verify_is_fine(&report), "its block has reported it");
     seal.walked = 0;
     expect_found(&covered, &seal, VERIFY_IMPLAUSIBLE);
 }
 
-Test(verify_covered, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appended_it)
+Test(verify_covered, accepts_an_unsealed_entry_that_a_service_can_have_appended)
 {
     const struct verify_covered covered = {.entry = sealed[4]};
     const int64_t now_us = covered.entry.created_us;
@@ -78,7 +78,7 @@ Test(verify_covered, lets_an_entry_wait_for_its_seal_if_a_service_can_have_appen
 
 /* The seal has gone on with other organizations. It never passes over an entry below a block of the
    same organization. */
-Test(verify_covered, lets_an_entry_wait_that_was_passed_over_in_a_move)
+Test(verify_covered, accepts_an_unsealed_entry_that_was_skipped_in_a_move)
 {
     struct verify_covered covered = {.entry = sealed[3], .is_moving = true};
     struct verify_seal seal = {.place = sealed[4].place, .now_us = covered.entry.created_us};
@@ -89,7 +89,7 @@ Test(verify_covered, lets_an_entry_wait_that_was_passed_over_in_a_move)
     expect_found(&covered, &seal, VERIFY_NOT_SEALED);
     cr_assert(str_equal(report.of[VERIFY_NOT_SEALED].detail,
                         STR("the entry is not sealed until the organization's move between cells "
-                            "goes on, and cannot be checked")));
+                            "resumes, and cannot be checked")));
     covered.is_moving = false;
     expect_found(&covered, &seal, VERIFY_INSERTED);
     covered.is_moving = true;
@@ -97,7 +97,7 @@ Test(verify_covered, lets_an_entry_wait_that_was_passed_over_in_a_move)
     expect_found(&covered, &seal, VERIFY_INSERTED);
 }
 
-Test(verify_covered, tells_of_entries_that_have_waited_for_their_seal_for_a_minute)
+Test(verify_covered, reports_entries_that_have_been_unsealed_for_a_minute)
 {
     struct verify_covered covered = {.entry = sealed[4]};
     const struct verify_seal seal = {.place = sealed[3].place,

@@ -44,7 +44,7 @@ Test(verify_notes, passes_notes_that_are_as_they_were_signed)
     cr_assert_eq(last_before(300, 0, NOTES), 200);
 }
 
-Test(verify_notes, tells_a_note_that_was_altered_whatever_it_was)
+Test(verify_notes, finds_an_altered_note_whichever_part_was_altered)
 {
     for (int what = 0; what < 6; what++) {
         make_notes();
@@ -57,7 +57,7 @@ Test(verify_notes, tells_a_note_that_was_altered_whatever_it_was)
         notes[0].signature[63] ^= what == 5;
         look_at_notes(0, NOTES);
         assert_found(VERIFY_FORGED_NOTE, 0, NULL);
-        cr_assert_eq(notes_reach(notes, NOTES, &keys, &arena), 200, "it vouches for nothing");
+        cr_assert_eq(notes_reach(notes, NOTES, &keys, &arena), 200, "it covers nothing");
     }
 }
 
@@ -69,7 +69,7 @@ Test(verify_notes, misses_a_note_that_a_later_one_names)
 }
 
 /* An upgraded database has unsigned notes, which cannot be told from forged ones. */
-Test(verify_notes, tells_of_notes_that_are_not_signed_unless_signed_ones_came_behind)
+Test(verify_notes, reports_unsigned_notes_unless_signed_ones_follow)
 {
     make_notes();
     notes[2].is_signed = notes[1].is_signed = false;

@@ -27,7 +27,7 @@ Test(verify_retention, misses_the_blocks_before_one_that_is_younger_than_what_wa
 }
 
 /* An entry's own time decides its partition, whatever the time in its id. */
-Test(verify_retention, judges_by_the_time_of_a_mark_what_retention_has_dropped)
+Test(verify_retention, judges_dropped_entries_by_the_time_of_their_mark)
 {
     struct chain_mark mark = {.place = 1, .created_us = 1000};
     const int64_t id_us = sealed[0].created_us;

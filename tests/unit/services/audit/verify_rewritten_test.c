@@ -23,7 +23,7 @@ static struct chain_item *spoil(void)
     return items;
 }
 
-Test(verify_rewritten, tells_a_block_whose_contents_were_adapted)
+Test(verify_rewritten, finds_a_block_whose_contents_were_adapted)
 {
     spoil()[0].hash[0] ^= 1;
     stored[3].hash[0] ^= 1;
@@ -31,7 +31,7 @@ Test(verify_rewritten, tells_a_block_whose_contents_were_adapted)
     assert_found(VERIFY_REWRITTEN, 2, &sealed[3].place.request_id);
 }
 
-Test(verify_rewritten, tells_a_block_that_was_hashed_again_by_somebody_without_the_key)
+Test(verify_rewritten, finds_a_block_that_was_hashed_again_without_the_key)
 {
     struct signing_key *other = signing_key_new(SECRET ".");
 
@@ -43,7 +43,7 @@ Test(verify_rewritten, tells_a_block_that_was_hashed_again_by_somebody_without_t
     signing_key_free(other);
 }
 
-Test(verify_rewritten, tells_a_block_that_does_not_follow_the_one_before)
+Test(verify_rewritten, finds_a_block_that_does_not_follow_the_previous_one)
 {
     blocks[1].sealed.previous_hash[0] ^= 1;
     sign_again(&blocks[1], keys.own);
@@ -51,7 +51,7 @@ Test(verify_rewritten, tells_a_block_that_does_not_follow_the_one_before)
     assert_found(VERIFY_REWRITTEN, 2, &sealed[3].place.request_id);
 }
 
-Test(verify_rewritten, tells_a_block_that_counts_wrongly)
+Test(verify_rewritten, finds_a_block_with_a_wrong_count)
 {
     blocks[1].sealed.entries++;
     sign_again(&blocks[1], keys.own);
@@ -60,7 +60,7 @@ Test(verify_rewritten, tells_a_block_that_counts_wrongly)
 }
 
 /* Even if the block is signed with our key: its published hash differs. */
-Test(verify_rewritten, tells_a_chain_that_differs_from_a_head_that_was_published)
+Test(verify_rewritten, finds_a_chain_that_differs_from_a_published_head)
 {
     uint8_t published[SHA256_BYTES];
 

@@ -5,7 +5,7 @@
 TestSuite(verify_step, .init = start, .fini = stop);
 
 /* With entries that wait to be sealed, and blocks that are made between steps. */
-Test(verify_step, finds_nothing_where_nothing_was_done)
+Test(verify_step, finds_nothing_in_an_unaltered_log)
 {
     const int draws = long_form_or(200, 20);
 
@@ -25,7 +25,7 @@ Test(verify_step, finds_nothing_where_nothing_was_done)
 }
 
 /* The entries exist while steps walk the chain, and are gone when steps walk the entries. */
-Test(verify_step, finds_nothing_where_retention_drops_entries_meanwhile)
+Test(verify_step, finds_nothing_if_retention_drops_entries_during_the_check)
 {
     struct seal_step sealing = {0};
     json_t *first;
@@ -40,7 +40,7 @@ Test(verify_step, finds_nothing_where_retention_drops_entries_meanwhile)
 }
 
 /* The entry's own time is before all others, the time in its id is after them. */
-Test(verify_step, looks_behind_an_entry_whose_time_is_not_the_one_in_its_id)
+Test(verify_step, continues_after_an_entry_whose_time_is_not_the_one_in_its_id)
 {
     struct seal_step sealing = {0};
     json_t *from, *answer;
@@ -69,7 +69,7 @@ Test(verify_step, looks_behind_an_entry_whose_time_is_not_the_one_in_its_id)
 }
 
 /* An entry without an id, at the place where the next step begins. */
-Test(verify_step, finds_what_is_where_a_step_ends)
+Test(verify_step, finds_alterations_at_the_end_of_a_step)
 {
     struct seal_step sealing = {0};
 

@@ -41,7 +41,7 @@ Test(verify, names_the_first_of_two_that_were_swapped)
     cr_assert_eq(count_of_all(), 2);
 }
 
-Test(verify, goes_on_after_a_finding_and_counts_each_kind)
+Test(verify, continues_after_a_finding_and_counts_each_kind)
 {
     stored[0].is_there = stored[3].is_there = false;
     stored[1].hash[0] ^= 1;
@@ -55,18 +55,18 @@ Test(verify, goes_on_after_a_finding_and_counts_each_kind)
     cr_assert_eq(chain.entries, ENTRIES, "the blocks are sound");
 }
 
-Test(verify, goes_on_behind_a_block_that_cannot_be_read)
+Test(verify, continues_after_a_block_that_cannot_be_read)
 {
     verify_malformed(&chain, 1, &report);
     assert_found(VERIFY_REWRITTEN, 1, NULL);
     stored[3].is_there = false;
     (void)walk_one(1, 0);
-    cr_assert_eq(report.of[VERIFY_REWRITTEN].count, 1, "nothing is known to hold it against");
+    cr_assert_eq(report.of[VERIFY_REWRITTEN].count, 1, "there is nothing to compare it with");
     cr_assert_eq(report.of[VERIFY_REMOVED].count, 1);
     cr_assert_eq(chain.entries, ENTRIES);
 }
 
-Test(verify, tells_of_entries_that_were_sealed_with_a_mark)
+Test(verify, reports_entries_that_were_sealed_with_a_mark)
 {
     const struct block_stamp stamp = {
         .made_xid = 50, .made_us = 1, .key_id = str_of(keys.known[0].id)};
@@ -84,11 +84,11 @@ Test(verify, tells_of_entries_that_were_sealed_with_a_mark)
     assert_found(VERIFY_REWRITTEN, 1, &sealed[0].place.request_id);
 }
 
-Test(verify, counts_what_it_met_against_what_the_blocks_name)
+Test(verify, compares_the_number_of_entries_with_that_in_the_blocks)
 {
     cr_assert(walk(0));
     verify_count(&chain, ENTRIES - 1, false, &report);
-    cr_assert(verify_is_fine(&report), "retention took it meanwhile");
+    cr_assert(verify_is_fine(&report), "retention has dropped it in the meantime");
     verify_count(&chain, ENTRIES - 1, true, &report);
     assert_found(VERIFY_REMOVED, 0, NULL);
     report = (struct verify_report){.first = VERIFY_CHANGED};

@@ -36,14 +36,14 @@ Test(arguments, make_the_body_from_options)
     expect_body("{\"name\":\"Acme\",\"plan\":\"growth\"}");
 }
 
-Test(arguments, put_the_organization_beside_the_body)
+Test(arguments, put_the_organization_outside_the_body)
 {
     cr_assert_eq(READ("org", "set", ORG, "--rate-limit", "500"), ST_OK, "%s", error);
     cr_assert_str_eq(arguments.organization, ORG);
     expect_body("{\"rate_limit\":500}");
 }
 
-Test(arguments, make_no_body_where_the_call_takes_none)
+Test(arguments, make_no_body_if_the_call_has_none)
 {
     cr_assert_eq(READ("key", "list", "--org", ORG), ST_OK, "%s", error);
     cr_assert_null(arguments.body);
@@ -65,7 +65,7 @@ Test(arguments, come_in_any_order_and_with_an_equals_sign)
     expect_body("{\"id\":\"" ID "\",\"status\":\"resolved\"}");
 }
 
-Test(arguments, collect_what_may_be_repeated_in_an_array)
+Test(arguments, collect_repeated_options_in_an_array)
 {
     cr_assert_eq(READ("policy", "set", "--org", ORG, "--ip", "10.0.0.1", "--require-https", "false",
                       "--ip", "::1"),
@@ -73,7 +73,7 @@ Test(arguments, collect_what_may_be_repeated_in_an_array)
     expect_body("{\"ip_allowlist\":[\"10.0.0.1\",\"::1\"],\"require_https\":false}");
 }
 
-Test(arguments, take_several_values_in_a_row_where_one_may_be_repeated)
+Test(arguments, take_several_values_in_a_row_if_repeatable)
 {
     cr_assert_eq(READ("webhook", "create", "--org", ORG, "--event", "ticket.created", "ai.handoff",
                       "--url", "https://h.example", "--event", "ticket.resolved"),
@@ -88,7 +88,7 @@ Test(arguments, take_a_value_that_looks_like_an_option)
     expect_body("{\"name\":\"--plan\"}");
 }
 
-Test(arguments, are_positions_behind_two_dashes)
+Test(arguments, are_positions_after_two_dashes)
 {
     cr_assert_eq(READ("conversation", "set-status", "--org", ORG, "--", ID, "--odd"), ST_OK, "%s",
                  error);
@@ -173,9 +173,9 @@ Test(arguments, name_what_is_wrong)
 {
     const char *const nothing[] = {"convctl"};
 
-    expect_wrong(nothing, 1, "no group is named, see convctl --help");
+    expect_wrong(nothing, 1, "a group is missing, see convctl --help");
     WRONG("unknown group, see convctl --help", "orgs");
-    WRONG("no verb is named, see convctl org --help", "org");
+    WRONG("a verb is missing, see convctl org --help", "org");
     WRONG("unknown verb of org, see convctl org --help", "org", "make");
     WRONG("--name is missing", "org", "create");
     WRONG("nothing to change, see convctl policy --help", "policy", "set", "--org", ORG);

@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-Test(convctl_call, has_what_the_operators_interface_promises)
+Test(convctl_call, has_the_documented_fields_of_the_operators_interface)
 {
     static const char *const promised[][2] = {
         {"org", "create"},

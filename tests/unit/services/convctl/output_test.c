@@ -26,7 +26,7 @@ Test(output, has_a_line_for_each_member_and_element)
                                                               "}");
 }
 
-Test(output, leaves_what_is_empty_on_its_line)
+Test(output, keeps_empty_values_on_their_line)
 {
     cr_expect_str_eq(indented("{}"), "{}");
     cr_expect_str_eq(indented("[]"), "[]");
@@ -47,7 +47,7 @@ Test(output, keeps_the_digits_of_numbers)
 }
 
 /* The input is not JSON, but must not be read beyond its end. */
-Test(output, ends_where_its_input_does)
+Test(output, ends_with_its_input)
 {
     static const char *const cut[] = {"", "\"", "\"a", "\"a\\", "{", "[", "}", "]]]", "{\"a\":"};
 

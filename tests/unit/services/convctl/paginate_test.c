@@ -113,7 +113,7 @@ static json_t *verify(const char *from, const char *const *said, bool *failed)
     return printed;
 }
 
-Test(paginate, prints_the_last_answer_and_where_it_began)
+Test(paginate, prints_the_last_reply_and_where_the_run_began)
 {
     static const char *const said[] = {"{\"ok\":true,\"blocks\":12,\"position\":{\"from\":\"12\"}}",
                                        "{\"ok\":true,\"blocks\":14}", NULL};
@@ -127,7 +127,7 @@ Test(paginate, prints_the_last_answer_and_where_it_began)
     json_decref(printed);
 }
 
-Test(paginate, prints_what_it_had_found_when_it_was_interrupted)
+Test(paginate, prints_its_findings_when_it_is_interrupted)
 {
     static const char *const said[] = {
         "{\"ok\":false,\"findings\":{\"changed\":{\"count\":2}},\"position\":{\"from\":\"12\"}}",
@@ -143,7 +143,7 @@ Test(paginate, prints_what_it_had_found_when_it_was_interrupted)
     json_decref(printed);
 }
 
-Test(paginate, does_not_vouch_for_what_it_did_not_come_to)
+Test(paginate, makes_no_claim_about_unchecked_entries)
 {
     static const char *const said[] = {"{\"ok\":true,\"position\":{\"from\":\"12\"}}", NULL};
     bool failed;

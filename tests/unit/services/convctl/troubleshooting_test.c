@@ -16,7 +16,7 @@ static char *read_all(const char *command)
     return text;
 }
 
-Test(troubleshooting, quotes_what_convctl_says)
+Test(troubleshooting, quotes_convctls_messages)
 {
     char *rows = read_all("sed -n '/^## `convctl`/,/^## Requests/p' docs/troubleshooting.md |"
                           " grep -oP '^\\| `\\K[^`]*' | grep -v '^convctl: command not found$'"),
@@ -24,7 +24,7 @@ Test(troubleshooting, quotes_what_convctl_says)
     int n = 0;
 
     for (char *row = strtok_r(rows, "\n", &left); row != NULL; row = strtok_r(NULL, "\n", &left)) {
-        cr_expect_not_null(strstr(sources, row), "convctl does not say \"%s\"", row);
+        cr_expect_not_null(strstr(sources, row), "convctl has no message \"%s\"", row);
         n++;
     }
     cr_expect_geq(n, 4);

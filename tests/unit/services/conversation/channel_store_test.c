@@ -97,7 +97,7 @@ Test(channel_store, keeps_the_external_id_of_a_deleted_conversation)
                  0);
 }
 
-Test(channel_store, erases_a_contact_and_frees_what_it_held)
+Test(channel_store, erases_a_contact_and_frees_its_unique_values)
 {
     struct command *const made =
         run_create(CREATE("e1", USER("u1") ",\"email\":\"a@x\",\"phone\":\"1\""));

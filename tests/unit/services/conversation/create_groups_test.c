@@ -94,7 +94,7 @@ Test(create_groups, keep_the_two_ways_to_name_a_contact_apart)
                  2);
 }
 
-Test(create_groups, never_let_organizations_matter_to_each_other)
+Test(create_groups, keep_organizations_independent)
 {
     cr_assert_eq(GROUPED({.organization = "o1", .external_id = "e1", .contact = "u1", .email = "a"},
                          {.organization = "o2", .external_id = "e1", .contact = "u1", .email = "a"},

@@ -4,7 +4,7 @@
 
 #define JUDGED(...) create_decide(&(struct create_found){__VA_ARGS__})
 
-Test(create_rules, report_what_was_made)
+Test(create_rules, report_the_created_conversation)
 {
     cr_assert_eq(JUDGED(.is_created = true), CREATE_MADE);
     cr_assert_eq(JUDGED(.is_created = true, .contact_is_known = true), CREATE_MADE);

@@ -33,7 +33,7 @@ Test(create_store, creates_a_conversation_its_contact_and_its_event_once)
 }
 
 /* The event would not become a delivery. */
-Test(create_store, writes_no_event_for_which_there_is_no_endpoint)
+Test(create_store, writes_no_event_without_an_endpoint_for_it)
 {
     struct command *made =
         run((struct call){&conversation_create, OTHER, NULL, CREATE("e1", USER("u1"))});
@@ -163,7 +163,7 @@ Test(create_store, keeps_organizations_apart)
                    OUTCOME_NOT_FOUND, NULL);
 }
 
-Test(create_store, tells_every_request_of_a_batch_its_own_answer)
+Test(create_store, gives_every_request_of_a_batch_its_own_reply)
 {
     struct command *const known = run_create(CREATE("e0", USER("u0") ",\"email\":\"a@x\""));
     const char *const by_id =

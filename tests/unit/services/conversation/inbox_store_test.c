@@ -69,7 +69,7 @@ Test(inbox_store, shows_the_newest_first_page_by_page)
 
     cr_expect_str_eq(all_of(""), order);
     cr_expect_str_eq(walk("", 1, &pages), order);
-    cr_expect_eq(pages, 3, "no page more than there are");
+    cr_expect_eq(pages, 3, "no more pages than there are");
     cr_expect_str_eq(walk("", 2, &pages), order);
     cr_expect_eq(pages, 2);
     cr_expect_str_eq(reply_of(run((struct call){&conversation_inbox, OTHER, NULL, "{}"})),
@@ -140,14 +140,14 @@ Test(inbox_store, finds_the_conversations_of_a_contact)
 
     run_on(&conversation_erase_contact,
            arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&first->contact_id)));
-    cr_expect_str_eq(all_of(by_id), "", "who was erased is found no more");
+    cr_expect_str_eq(all_of(by_id), "", "an erased contact is no longer found");
     cr_expect_null(strstr(reply_of(run_on(&conversation_inbox, "{\"channel\":\"voice\"}")), "u1"));
     assert_reply_has(run_on(&conversation_inbox, "{\"channel\":\"voice\"}"), "\"contact\":null");
     assert_reply_has(run_with_id(&conversation_view, &first->conversation_id, ""),
                      "\"erased\":true");
 }
 
-Test(inbox_store, does_not_show_what_was_deleted)
+Test(inbox_store, does_not_show_deleted_conversations)
 {
     struct command *const gone =
         run_on(&conversation_open, "{\"channel\":\"email\",\"status\":\"waiting\","
@@ -162,7 +162,7 @@ Test(inbox_store, does_not_show_what_was_deleted)
                    NULL);
 }
 
-Test(inbox_store, refuses_what_is_no_filter)
+Test(inbox_store, refuses_an_invalid_filter)
 {
     assert_outcome(run_on(&conversation_inbox, "{\"per_page\":101}"), OUTCOME_PARAMETER_INVALID,
                    "per_page");

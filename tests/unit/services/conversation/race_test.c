@@ -50,7 +50,7 @@ Test(race, asks_to_be_run_again_when_another_transaction_takes_the_external_id)
     assert_outcome(run(theirs), OUTCOME_EXTERNAL_ID_CONFLICT, "external_id");
 }
 
-Test(race, asks_to_be_run_again_when_another_transaction_makes_the_contact)
+Test(race, is_run_again_when_another_transaction_creates_the_contact)
 {
     const struct call theirs = creating(CREATE("e2", USER("u1")));
 
@@ -138,7 +138,7 @@ Test(race, writes_nothing_that_it_has_not_claimed)
 }
 
 /* Creates that do not write the contact need no exclusive use of it. */
-Test(race, creates_beside_a_neighbour_for_a_contact_that_is_there)
+Test(race, creates_concurrently_for_an_existing_contact)
 {
     const char *const same = ",\"name\":\"Ann\",\"email\":\"a@x\",\"phone\":\"1\"";
 
@@ -156,7 +156,7 @@ Test(race, creates_beside_a_neighbour_for_a_contact_that_is_there)
                  ST_OK, "of another organization");
 }
 
-Test(race, holds_nobody_else_of_its_batch_up)
+Test(race, delays_no_other_command_of_its_batch)
 {
     static const char *const bodies[] = {CREATE("e2", USER("u2")), CREATE("e1", USER("u3")),
                                          CREATE("e4", USER("u4"))};
@@ -219,7 +219,7 @@ Test(race, merges_concurrent_updates_of_one_conversation)
     assert_reply_has(run(theirs), "\"custom_attributes\":{\"a\":1,\"b\":2}");
 }
 
-Test(race, checks_the_limit_on_what_another_transaction_left)
+Test(race, checks_the_limit_after_another_transaction)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const id = text_of(&made->conversation_id);
@@ -269,7 +269,7 @@ Test(race, of_any_two_changes_of_one_conversation_the_second_is_run_again)
 
 /* -- erasing --------------------------------------------------------------------------------- */
 
-Test(race, erases_beside_nobody_who_changes_the_contact)
+Test(race, erases_only_without_concurrent_changes_of_the_contact)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
@@ -303,7 +303,7 @@ Test(race, takes_no_profile_to_a_contact_that_is_being_erased)
 }
 
 /* Erasing a contact does not delete its row. */
-Test(race, creates_beside_an_erasing_of_the_contact)
+Test(race, creates_while_the_contact_is_erased)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const body = arena_printf(&arena, "{\"id\":\"%s\"}", text_of(&made->contact_id));
@@ -364,7 +364,7 @@ static void write_at_once(struct call ours, struct call theirs)
 }
 
 /* A lock is taken on the row as the other transaction left it, whatever the snapshot shows. */
-Test(race, loses_nothing_of_what_two_write_at_once)
+Test(race, loses_no_line_of_concurrent_writers)
 {
     const struct uuid id = run_on(&conversation_open, "{\"channel\":\"widget\"}")->conversation_id;
     const struct call appending = {&conversation_append, ORG, NULL,
@@ -376,7 +376,7 @@ Test(race, loses_nothing_of_what_two_write_at_once)
 }
 
 /* Every answered update has moved updated_at: by a microsecond if updated_at is in the future. */
-Test(race, loses_no_update_of_two_that_are_made_at_once)
+Test(race, loses_neither_of_two_concurrent_updates)
 {
     struct command *const made = run_create(CREATE("e1", USER("u1")));
     const char *const id = text_of(&made->conversation_id);

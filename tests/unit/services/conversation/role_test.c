@@ -17,7 +17,7 @@ static int64_t may_update(const char *table, const char *column)
         table, column));
 }
 
-Test(role, never_changes_whose_a_row_is_or_where_it_came_from)
+Test(role, never_changes_the_organization_or_origin_of_a_row)
 {
     static const char *const fixed[] = {"organization_id", "id",      "external_id",
                                         "contact_id",      "channel", "created_at"};

@@ -39,7 +39,7 @@ Test(set_status, rules_allow_the_moves_of_the_table_and_no_others)
     }
 }
 
-Test(set_status, rules_list_where_a_status_can_come_from)
+Test(set_status, rules_list_the_previous_statuses_of_a_status)
 {
     struct arena arena;
 

@@ -20,7 +20,7 @@ Test(update_store, finds_nothing_under_ids_that_are_not_canonical)
                    NULL);
 }
 
-Test(update_store, tells_every_reader_of_a_batch_its_own_conversation)
+Test(update_store, gives_every_read_of_a_batch_its_own_conversation)
 {
     struct command *const first = run_create(CREATE("e1", USER("u1") ",\"name\":\"Ann\""));
     struct command *const second = run_create(CREATE("e2", USER("u2")));

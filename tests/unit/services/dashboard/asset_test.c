@@ -74,7 +74,7 @@ Test(asset, is_known_by_its_tag)
     cr_expect_not(asset_is_known(&form, STR("\"abcd\"")));
 }
 
-Test(asset, is_packed_for_who_takes_that)
+Test(asset, is_compressed_for_clients_that_accept_it)
 {
     cr_expect(asset_may_be_packed(STR("gzip")));
     cr_expect(asset_may_be_packed(STR("br, GZIP;q=0.5")));

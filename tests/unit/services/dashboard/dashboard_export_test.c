@@ -34,7 +34,7 @@ Test(csv, quotes_every_cell)
     expect("\"a,b\",\"say \"\"c\"\"\"\r\n\"\",\"two\r\nlines\"\r\n");
 }
 
-Test(csv, lets_no_cell_be_a_formula)
+Test(csv, makes_no_cell_a_formula)
 {
     static const char *const formulas[] = {"=1+1", "+1",   "-1",   "@sum",
                                            "\t=1", "\r=1", "\n=1", " =1"};
@@ -87,7 +87,7 @@ Test(export_part, has_entries_that_are_objects)
     expect_sound("[]", false);
 }
 
-Test(export_part, goes_on_at_an_object)
+Test(export_part, continues_at_an_object)
 {
     expect_sound("{\"entries\":[],\"position\":1}", false);
     expect_sound("{\"entries\":[],\"position\":null}", false);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-Test(endpoints, are_shown_without_what_follows_the_host)
+Test(endpoints, are_shown_only_up_to_the_host)
 {
     static const struct {
         const char *given, *shown;

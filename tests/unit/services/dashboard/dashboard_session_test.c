@@ -39,7 +39,7 @@ Test(cookie, counts_only_when_there_is_one)
     expect_token("session=" TOKEN, "session=" OTHER, false, NULL);
 }
 
-Test(cookie, is_none_when_it_is_no_token_of_ours)
+Test(cookie, is_ignored_if_it_is_not_one_of_our_tokens)
 {
     expect_token("", NULL, false, NULL);
     expect_token("session", NULL, false, NULL);
@@ -124,7 +124,7 @@ Test(origin, is_foreign_when_the_browser_says_so)
     "{\"user\":{\"id\":\"" id "\",\"email\":\"" email "\",\"role\":\"" role                        \
     "\"},\"organization\":{\"id\":\"" organization "\"}}"
 
-Test(identity, is_what_access_says)
+Test(identity, is_read_from_the_reply_of_access)
 {
     struct identity who;
 

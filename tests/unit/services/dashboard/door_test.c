@@ -46,7 +46,8 @@ Test(share, is_a_burst_and_then_so_many_a_second)
 
     cr_expect_eq(enter_all(ANN, SECOND, &wait_s), 25);
     cr_expect_eq(wait_s, 1);
-    cr_expect_eq(enter_all(BOB, SECOND, &wait_s), 25, "nobody pays for another");
+    cr_expect_eq(enter_all(BOB, SECOND, &wait_s), 25,
+                 "requests of one do not count against another");
     cr_expect_eq(enter_all(ANN, 2LL * SECOND, &wait_s), 10);
     cr_expect_eq(enter_all(ANN, 3600LL * SECOND, &wait_s), 25);
 }
@@ -60,7 +61,7 @@ Test(share, is_not_used_up_by_a_time_that_is_past)
     cr_expect_eq(enter_all(ANN, 4LL * SECOND, &wait_s), 23, "nor has it grown since then");
 }
 
-Test(share, has_so_many_under_way)
+Test(share, limits_requests_in_flight)
 {
     struct share *entered[4];
     unsigned wait_s;
@@ -86,7 +87,7 @@ Test(share, in_use_is_not_forgotten_however_many_others_come)
         struct share *share = shares_enter(shares, name, SECOND + i, &wait_s);
 
         cr_assert_not_null(share);
-        cr_assert_not(share->is_known, "a place is given away empty");
+        cr_assert_not(share->is_known, "a place was given to no client");
         share->is_known = true;
         share_leave(share);
     }
@@ -151,7 +152,7 @@ static void come(int i, const char *address)
         note(&places[i], turn == DOOR_LET_IN);
 }
 
-Test(door, lets_in_a_few_and_of_a_network_fewer)
+Test(door, admits_a_few_and_fewer_of_one_network)
 {
     come(0, "192.0.2.1");
     come(1, "192.0.2.2");
@@ -167,7 +168,7 @@ Test(door, lets_in_a_few_and_of_a_network_fewer)
     cr_expect_str_eq(seen, "abdefc");
 }
 
-Test(door, lets_in_first_whose_network_has_tried_least)
+Test(door, admits_users_of_the_network_with_the_fewest_tries_first)
 {
     char address[INET6_ADDRSTRLEN];
 
@@ -185,7 +186,7 @@ Test(door, lets_in_first_whose_network_has_tried_least)
     cr_expect_str_eq(seen, "abcduef", "the second time as all who have tried once, by turn");
 }
 
-Test(door, turns_away_who_would_wait_behind_too_many)
+Test(door, rejects_a_client_behind_too_many_others)
 {
     char address[INET6_ADDRSTRLEN];
 
@@ -203,7 +204,7 @@ Test(door, turns_away_who_would_wait_behind_too_many)
     cr_expect_eq(door.n_waiting, DOOR_WAITING);
 }
 
-Test(door, makes_room_for_whose_network_has_fewer_when_it_is_full)
+Test(door, makes_room_for_a_network_with_fewer_places_when_full)
 {
     char address[INET6_ADDRSTRLEN];
     int n = 0;
@@ -219,7 +220,7 @@ Test(door, makes_room_for_whose_network_has_fewer_when_it_is_full)
     cr_expect_str_eq(seen, "abijP", "not the newcomer, but the last of the second network");
     cr_expect_eq(door.n_waiting, DOOR_WAITING);
     come(n + 1, "192.0.1.99");
-    cr_expect_str_eq(seen, "abijPB", "nobody weighs more than another of that network");
+    cr_expect_str_eq(seen, "abijPB", "all clients of that network have the same weight");
     memset(seen, 0, sizeof(seen));
     for (int i = 0; i < 2; i++) {
         door_leave(&places[i]);
@@ -231,7 +232,7 @@ Test(door, makes_room_for_whose_network_has_fewer_when_it_is_full)
     cr_expect_eq(seen[6], 'a' + n % 26, "after six networks that had not tried either: %s", seen);
 }
 
-Test(door, keeps_the_place_of_who_hangs_up_for_a_while)
+Test(door, keeps_the_place_of_a_client_that_disconnects_for_a_while)
 {
     come(0, "192.0.2.1");
     come(1, "192.0.2.2");
@@ -243,7 +244,7 @@ Test(door, keeps_the_place_of_who_hangs_up_for_a_while)
     cr_expect_str_eq(seen, "abc");
 }
 
-Test(door, turns_away_who_waited_too_long_and_forgets_who_left)
+Test(door, rejects_clients_that_waited_too_long_and_forgets_those_that_left)
 {
     come(0, "192.0.2.1");
     come(1, "192.0.2.2");

@@ -29,7 +29,7 @@ static enum authorization read_between(const char *before, const char *after)
 
 TestSuite(authorization, .init = make);
 
-Test(authorization, finds_the_token_behind_bearer_in_any_case)
+Test(authorization, finds_the_token_after_bearer_in_any_case)
 {
     cr_expect_eq(read_between("Bearer ", ""), AUTHORIZATION_TOKEN);
     cr_expect_eq(read_between("bearer ", ""), AUTHORIZATION_TOKEN);
@@ -65,7 +65,7 @@ Test(authorization, refuses_a_checksum_that_is_wrong)
     cr_expect_eq(read_between("Bearer ", ""), AUTHORIZATION_MALFORMED);
 }
 
-Test(authorization, tells_a_retired_key_from_a_malformed_one)
+Test(authorization, distinguishes_a_retired_key_from_a_malformed_one)
 {
     struct str out = STR_NONE;
 
@@ -131,7 +131,7 @@ Test(checks, come_in_the_order_of_the_contract)
     cr_expect_eq(checks_run(&facts), OUTCOME_OK);
 }
 
-Test(checks, do_not_ask_for_what_was_not_required)
+Test(checks, do_not_apply_unless_required)
 {
     record = (struct key_record){.plan_has_api = true};
     route = (struct api_route){.end = API_ROUTE_FOUND, .operation = OP_PING};

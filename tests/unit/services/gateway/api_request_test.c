@@ -62,7 +62,7 @@ static bool is_recorded_as(const char *status)
 
 /* -- keys ------------------------------------------------------------------------------------ */
 
-Test(api_request, without_a_key_is_refused_and_asks_nobody)
+Test(api_request, without_a_key_is_refused_without_a_lookup)
 {
     struct fake_request *request = fake_get(PING, NULL);
 
@@ -73,14 +73,14 @@ Test(api_request, without_a_key_is_refused_and_asks_nobody)
     cr_expect_eq(fake_count(NULL), 0);
 }
 
-Test(api_request, with_a_malformed_key_is_refused_and_asks_nobody)
+Test(api_request, with_a_malformed_key_is_refused_without_a_lookup)
 {
     bearer[20] ^= 1; /* breaks the checksum */
     cr_expect(says(fake_get(PING, bearer), "holds no well-formed API key"));
     cr_expect_eq(fake_count(NULL), 0);
 }
 
-Test(api_request, with_a_retired_kind_of_key_is_told_so)
+Test(api_request, with_a_retired_kind_of_key_gets_that_message)
 {
     struct fake_request *request = fake_get(PING, "Bearer svc_test_1");
 
@@ -104,7 +104,7 @@ Test(api_request, of_a_key_that_access_refuses_is_not_recorded)
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
 }
 
-Test(api_request, from_an_address_that_failed_too_often_is_told_to_wait)
+Test(api_request, from_an_address_with_too_many_failures_is_limited)
 {
     struct fake_request *request;
 
@@ -163,7 +163,7 @@ Test(api_request, that_fails_a_check_is_recorded_with_its_refusal)
     cr_expect_eq(request->status, 404);
 }
 
-Test(api_request, over_the_limit_is_recorded_and_told_when_to_come_back)
+Test(api_request, over_the_limit_is_recorded_and_gets_retry_after)
 {
     struct fake_request *request = get_with_key(PING);
 
@@ -177,7 +177,7 @@ Test(api_request, over_the_limit_is_recorded_and_told_when_to_come_back)
     cr_expect(str_equal(fake_response_header(request, "retry-after"), STR("7")));
 }
 
-Test(api_request, over_the_limit_of_its_organization_is_told_so)
+Test(api_request, over_the_limit_of_its_organization_gets_that_message)
 {
     struct fake_request *request = get_with_key(PING);
 
@@ -188,7 +188,7 @@ Test(api_request, over_the_limit_of_its_organization_is_told_so)
     cr_expect(says(request, "with all API keys of the organization"));
 }
 
-Test(api_request, that_has_made_a_conversation_says_where_it_is)
+Test(api_request, that_created_a_conversation_has_its_location)
 {
     struct fake_request *request = get_with_quota(CONVERSATION);
 
@@ -198,7 +198,7 @@ Test(api_request, that_has_made_a_conversation_says_where_it_is)
                         STR("/api/v1/conversations/" FAKE_CONTACT)));
 }
 
-Test(api_request, that_has_made_what_is_not_named_says_nothing_of_where_it_is)
+Test(api_request, that_created_something_without_an_id_has_no_location)
 {
     struct fake_request *request = get_with_quota(CONVERSATION);
 
@@ -327,7 +327,7 @@ Test(api_request, that_is_late_before_its_key_is_known_is_not_recorded)
     cr_expect_eq(request->status, 503);
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
     fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
-    cr_expect_eq(fake_count(SUBJECT_ACCESS_QUOTA), 0, "it waits for nothing any more");
+    cr_expect_eq(fake_count(SUBJECT_ACCESS_QUOTA), 0, "it no longer waits for anything");
 }
 
 Test(api_request, that_is_late_for_its_quota_is_recorded_as_unavailable)

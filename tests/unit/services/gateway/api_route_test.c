@@ -32,7 +32,7 @@ Test(api_route, knows_every_endpoint_of_the_contract)
     expect("GET", "/api/v1/audit", API_ROUTE_FOUND, OP_AUDIT_LIST);
 }
 
-Test(api_route, tells_what_is_outside_from_what_is_unknown)
+Test(api_route, distinguishes_paths_outside_the_api_from_unknown_ones)
 {
     expect("GET", "/", API_ROUTE_OUTSIDE, OP_NONE);
     expect("GET", "/api/v1x/ping", API_ROUTE_OUTSIDE, OP_NONE);
@@ -106,7 +106,7 @@ Test(api_route, shortens_an_endless_id_but_treats_it_like_any_other)
     expect("PUT", target, API_ROUTE_UNKNOWN, OP_UNKNOWN);
 }
 
-Test(api_route, says_who_writes_and_who_takes_a_body)
+Test(api_route, marks_commands_that_write_or_have_a_body)
 {
     struct api_route create = find("POST", "/api/v1/conversations");
     struct api_route search = find("POST", "/api/v1/conversations/search");

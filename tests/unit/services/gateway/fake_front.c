@@ -367,7 +367,7 @@ static void expect_keys_given_back(void)
     for (size_t i = 0; i < n_key_hashes; i++) {
         struct key *key = key_cache_get(gateway.keys, key_hashes[i]);
 
-        cr_expect_eq(key->users, 1, "a key was not given back %u times", key->users - 1);
+        cr_expect_eq(key->users, 1, "a key was released %u times too few", key->users - 1);
         key_cache_put(gateway.keys, key);
     }
 }
@@ -386,5 +386,5 @@ void fake_close(void)
     familiar_free(gateway.familiar);
     for (size_t i = 0; i < n_requests; i++)
         free(requests[i]);
-    cr_expect_eq(n_messages, 0, "%zu messages were not given back", n_messages);
+    cr_expect_eq(n_messages, 0, "%zu messages were not freed", n_messages);
 }

@@ -33,7 +33,7 @@ static bool reads_with(const char *piece, const char *other)
     return reads;
 }
 
-Test(key_record, is_read_from_what_access_answers)
+Test(key_record, is_read_from_the_reply_of_access)
 {
     struct key_record record;
     struct address listed, other;
@@ -132,7 +132,7 @@ Test(key_cache, finds_a_key_again)
     cr_expect_not(is_known(2));
 }
 
-Test(key_cache, forgets_what_was_unused_for_longest)
+Test(key_cache, forgets_the_least_recently_used_entry)
 {
     add(1, ORG_A);
     add(2, ORG_A);
@@ -144,7 +144,7 @@ Test(key_cache, forgets_what_was_unused_for_longest)
     cr_expect_not(is_known(2));
 }
 
-Test(key_cache, keeps_a_key_that_somebody_holds)
+Test(key_cache, keeps_a_key_in_use)
 {
     struct key *held = get(1);
 
@@ -237,7 +237,7 @@ static int64_t find_many(uint64_t step)
 }
 
 /* A client that makes up keys can choose their hashes by trial. */
-Test(key_cache, finds_keys_as_fast_whoever_has_chosen_them)
+Test(key_cache, finds_keys_as_fast_if_an_attacker_has_chosen_them)
 {
     const int64_t any_us = find_many(UINT64_C(0x9e3779b97f4a7c15)), chosen_us = find_many(1 << 14);
 
@@ -384,7 +384,7 @@ Test(key, may_be_confirmed_after_notices_about_another_organization)
     key_doubt(&key, STR(OTHER_ORG));
     key_doubt(&key, STR(OTHER_ORG));
     cr_expect_not(key_is_overtaken(&key, &own));
-    cr_expect(key_is_overtaken(&key, NULL), "whose key a refused one was meanwhile is not known");
+    cr_expect(key_is_overtaken(&key, NULL), "a refused key has no known organization");
     key_doubt(&key, STR(ORG));
     cr_expect(key_is_overtaken(&key, &own));
     key_doubt(&key, STR(OTHER_ORG));
@@ -439,7 +439,7 @@ Test(familiar, takes_an_ipv6_network_of_48_bits_as_one)
     cr_expect_not(familiar_holds(familiar, &c, HOUR_US));
 }
 
-Test(familiar, keeps_those_who_come_back_when_there_are_too_many)
+Test(familiar, keeps_the_networks_that_return_when_there_are_too_many)
 {
     struct address regular = named("2001:db8::1");
     int64_t now_us = HOUR_US;

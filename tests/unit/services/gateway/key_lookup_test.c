@@ -32,7 +32,7 @@ Test(lookup_budget, is_so_many_at_once_and_then_so_many_a_second)
                  LOOKUP_BUDGET_PER_SECOND / 2);
 }
 
-Test(lookup_budget, does_not_grow_while_nobody_takes)
+Test(lookup_budget, does_not_grow_while_unused)
 {
     struct lookup_budget budget = {0};
 
@@ -58,7 +58,7 @@ Test(lookup_budget, keeps_half_for_addresses_that_have_not_failed)
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, SECOND), LOOKUP_BUDGET_MAX / 2);
 }
 
-Test(lookup_budget, is_not_used_up_by_keys_that_are_somebodys)
+Test(lookup_budget, is_not_used_up_by_valid_keys)
 {
     struct lookup_budget budget = {0};
 
@@ -69,7 +69,7 @@ Test(lookup_budget, is_not_used_up_by_keys_that_are_somebodys)
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, SECOND), LOOKUP_BUDGET_MAX);
 }
 
-Test(lookup_budget, refunded_late_is_no_gift)
+Test(lookup_budget, refunded_late_does_not_exceed_the_maximum)
 {
     struct lookup_budget budget = {0};
 
@@ -127,7 +127,7 @@ Test(key_lookup, is_one_however_many_requests_wait)
         cr_expect_eq(requests[i]->status, i < 3 ? 401 : 429, "request %zu", i);
 }
 
-Test(key_lookup, tells_the_hash_of_the_token_and_not_the_token)
+Test(key_lookup, sends_the_hash_of_the_token_and_not_the_token)
 {
     char hex[2 * SHA256_BYTES + 1], body[2 * SHA256_BYTES + 32];
     uint8_t hash[SHA256_BYTES];
@@ -213,7 +213,7 @@ Test(key_lookup, is_repeated_when_a_refusal_may_be_from_before_a_notice)
 
     fake_invalidate(FAKE_OTHER);
     answer("unauthorized", "[]");
-    cr_expect_eq(request->status, 0, "the key may have been made in between");
+    cr_expect_eq(request->status, 0, "the key may have been created in between");
     answer("ok", fake_record);
     cr_expect(has_gone_on());
 }
@@ -285,7 +285,7 @@ Test(key_lookup, without_access_does_not_hold_up_a_known_key)
     cr_expect_eq(request->api->stage, STAGE_AUTHENTICATE, "60 seconds after its confirmation");
 }
 
-Test(key_lookup, with_a_record_that_is_none_is_a_failure)
+Test(key_lookup, with_a_malformed_record_is_a_failure)
 {
     struct fake_request *request = fake_get(PING, bearer);
 
@@ -311,7 +311,7 @@ Test(key_lookup, of_a_stranger_is_withheld_when_the_budget_is_spent)
     cr_expect_eq(request->status, 503);
     cr_expect_eq(asked(), 0);
     fake_pass_ms(1000);
-    cr_expect_eq(fake_get(PING, bearer)->status, 0, "it is earned again");
+    cr_expect_eq(fake_get(PING, bearer)->status, 0, "it is granted again");
 }
 
 Test(key_lookup, from_a_familiar_network_is_still_made)

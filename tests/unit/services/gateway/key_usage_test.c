@@ -70,7 +70,7 @@ Test(key_usage, of_a_minute_that_is_over_goes_into_a_report)
     cr_assert_eq(gateway.usage.n_reports, 1);
     cr_assert_eq(tally->outcomes[USAGE_ALLOWED], 1);
     use(keys[0], 1, 200);
-    cr_assert_eq(tally->minute, 2, "a clock that is set back opens no minute again");
+    cr_assert_eq(tally->minute, 2, "a clock set back does not reopen a minute");
     cr_assert_eq(tally->outcomes[USAGE_ALLOWED], 2);
 }
 
@@ -84,11 +84,11 @@ Test(key_usage, is_kept_in_bounds_and_with_its_keys_beyond_them)
     key_usage_report(&gateway);
     cr_assert_eq(gateway.usage.n_reports, 8);
     use(keys[KEYS - 1], 3, 200);
-    cr_assert_eq(keys[KEYS - 1]->tally.outcomes[USAGE_ALLOWED], 2, "told under a later minute");
+    cr_assert_eq(keys[KEYS - 1]->tally.outcomes[USAGE_ALLOWED], 2, "reported under a later minute");
     cr_assert_eq(keys[KEYS - 1]->tally.minute, 3);
 }
 
-Test(key_usage, holds_its_keys_until_it_is_told)
+Test(key_usage, holds_its_keys_until_it_is_reported)
 {
     use(keys[0], 1, 200);
     cr_assert_eq(keys[0]->users, 2);

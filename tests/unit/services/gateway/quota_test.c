@@ -43,7 +43,7 @@ Test(quota, counts_down_one_by_one_for_the_client)
     cr_expect_eq(quota_view(&quota).reset_s, 1010);
 }
 
-Test(quota, wants_one_for_each_that_waits_but_no_more_than_there_are)
+Test(quota, requests_one_for_each_waiting_request_up_to_the_limit)
 {
     cr_expect_eq(quota_take(&quota, 1000, ten), QUOTA_ASK);
     cr_expect_eq(quota_want(&quota, 7), 7);
@@ -79,7 +79,7 @@ Test(quota, drops_a_lease_that_comes_after_its_window)
     cr_expect_eq(quota_take(&quota, 1010, ten), QUOTA_ASK);
 }
 
-Test(quota, starts_anew_when_a_limit_changes)
+Test(quota, starts_again_when_a_limit_changes)
 {
     cr_expect_eq(quota_take(&quota, 1000, ten), QUOTA_ASK);
     grant(0, 0, 15);
@@ -258,7 +258,7 @@ Test(quota_lease, that_comes_after_its_window_counts_for_nothing)
     cr_expect_eq(key->quota.leased, 8);
 }
 
-Test(quota_lease, that_access_does_not_answer_lets_the_gateway_count_alone)
+Test(quota_lease, without_a_reply_makes_the_gateway_count_by_itself)
 {
     struct fake_request *request = fake_get(PING, bearer);
 
@@ -278,7 +278,7 @@ Test(quota_lease, cannot_be_asked_for_without_a_bus)
     cr_expect_eq(key->quota.leased, 99);
 }
 
-Test(quota_lease, with_a_count_that_is_none_is_a_failure)
+Test(quota_lease, with_a_malformed_count_is_a_failure)
 {
     static const char *const bad[] = {
         "{\"granted\":-1,\"key_left\":1,\"organization_left\":1}",
@@ -317,7 +317,7 @@ Test(quota_lease, is_asked_for_ahead_when_the_last_runs_low)
     cr_expect_eq(key->quota.leased, 3 + 16);
 }
 
-Test(quota_lease, begins_anew_with_other_limits)
+Test(quota_lease, begins_again_with_other_limits)
 {
     fake_get(PING, bearer);
     lease(10, 90);

@@ -99,8 +99,7 @@ static bool is_there(const char *name)
     return postgres_integer(server.url, query) == 1;
 }
 
-Test(apply, lets_each_service_end_sessions_of_others_that_hang_and_nothing_else, .init = start,
-     .fini = stop)
+Test(apply, allows_services_only_to_end_hung_sessions_of_others, .init = start, .fini = stop)
 {
     static const char *const names[] = {"hung", "busy", "working", "idle", "stranger"};
     const int64_t start_us = clock_mono_us();
@@ -160,7 +159,7 @@ static void *run_in_thread(void *result)
     return NULL;
 }
 
-Test(apply, waits_for_whoever_migrates_already, .init = start, .fini = stop)
+Test(apply, waits_for_another_migration_in_progress, .init = start, .fini = stop)
 {
     pthread_t threads[4];
     enum status results[4];
@@ -221,7 +220,7 @@ static bool can_be_read(struct db_admin *reader)
 }
 
 /* As during a dump of the database: later sessions queue behind a waiting migration. */
-Test(apply, lets_others_pass_while_a_table_is_locked_for_long, .init = start, .fini = stop)
+Test(apply, does_not_block_others_while_a_table_is_locked_for_long, .init = start, .fini = stop)
 {
     struct db_admin *other = NULL, *reader = NULL;
     pthread_t thread;

@@ -15,7 +15,7 @@ static enum plan_state state_of(const char *service, int number, const char *che
     return plan_state(&migration, applied, 3);
 }
 
-Test(plan, leaves_alone_what_was_applied_with_the_same_text)
+Test(plan, skips_migrations_that_were_applied_with_the_same_text)
 {
     cr_assert_eq(state_of("access", 1, "aa"), PLAN_APPLIED);
 }
@@ -25,7 +25,7 @@ Test(plan, sees_that_an_applied_file_was_changed)
     cr_assert_eq(state_of("access", 1, "ab"), PLAN_CHANGED);
 }
 
-Test(plan, applies_what_is_behind_everything_of_its_service)
+Test(plan, applies_migrations_that_follow_all_applied_ones)
 {
     cr_assert_eq(state_of("access", 4, "dd"), PLAN_PENDING);
 }

@@ -88,7 +88,7 @@ Test(ready, finds_a_listener_on_all_addresses)
     cr_assert_eq(ask_beside("0.0.0.0", NULL).code, 0);
 }
 
-Test(ready, tells_why_a_process_is_not_ready)
+Test(ready, prints_why_a_process_is_not_ready)
 {
     struct told told = ask_beside("127.0.0.1", "the bus is unreachable");
 
@@ -96,7 +96,7 @@ Test(ready, tells_why_a_process_is_not_ready)
     cr_assert(strstr(told.text, "the bus is unreachable") != NULL, "%s", told.text);
 }
 
-Test(ready, fails_where_nobody_listens)
+Test(ready, fails_if_nothing_listens)
 {
     char settings[64];
 
@@ -106,12 +106,12 @@ Test(ready, fails_where_nobody_listens)
     cr_assert(strstr(told.text, "refused") != NULL, "%s", told.text);
 }
 
-Test(ready, asks_nobody_when_it_is_used_wrongly)
+Test(ready, sends_no_request_when_it_is_used_wrongly)
 {
     struct told told = ask_with("ADMIN_PORT=9100", "--help");
 
     cr_assert_eq(told.code, 1);
-    cr_assert_str_eq(told.text, "ready: takes no argument but --version\n");
+    cr_assert_str_eq(told.text, "ready: takes no arguments except --version\n");
 }
 
 Test(ready, needs_a_port_and_an_address_in_digits)

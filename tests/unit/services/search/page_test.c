@@ -234,7 +234,7 @@ Test(search_page, leads_through_all_of_them_newest_first)
     assert_walk(100);
 }
 
-Test(search_page, continues_where_it_was_whatever_comes_or_goes)
+Test(search_page, continues_at_its_place_despite_creates_and_deletes)
 {
     json_t *list = search(OF_U(10, (char *)NULL)), *next;
     const char *after = next_of(list);
@@ -336,7 +336,7 @@ static uint32_t cost_of_waiting(const char *body)
     return command->cost;
 }
 
-Test(search_page, costs_no_more_than_what_it_reads)
+Test(search_page, costs_no_more_than_the_rows_read)
 {
     static const char *const bodies[] = {
         ONLY(CONTACT),
@@ -414,7 +414,7 @@ static void assert_refused(const char *organization, const char *body, enum outc
     cr_assert_str_eq(command->errors.at[0].field, field);
 }
 
-Test(search_page, takes_a_cursor_only_where_it_came_from)
+Test(search_page, accepts_a_cursor_only_from_the_same_list)
 {
     json_t *list = search(OF_U(10, (char *)NULL));
     const char *after = next_of(list);

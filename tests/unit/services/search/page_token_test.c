@@ -71,7 +71,7 @@ Test(page_token, keeps_a_time_before_1970)
     cr_assert_eq(out.created_us, -1);
 }
 
-Test(page_token, carries_a_total_where_there_is_one)
+Test(page_token, carries_a_total_if_there_is_one)
 {
     const struct page_token counted = {.page = 3, .has_total = true, .total = UINT64_C(5000000000)};
     struct page_token out;

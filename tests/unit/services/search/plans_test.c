@@ -24,7 +24,7 @@ Test(search_plans, the_role_reads_what_it_searches_and_writes_only_to_the_audit_
     cr_assert(postgres_integer(server.url, "SELECT has_column_privilege('conv_search',"
                                            " 'audit.entries', 'request_id', 'INSERT')::int"));
     cr_assert_not(is_allowed("audit.entries", "INSERT, SELECT, UPDATE, DELETE"),
-                  "which transaction wrote an entry is not the writer's to say");
+                  "the writer cannot choose an entry's transaction");
     cr_assert(is_allowed("conversation.conversations", "SELECT"));
     cr_assert(is_allowed("conversation.contacts", "SELECT"));
     cr_assert_not(is_allowed("conversation.messages", "SELECT"));

@@ -240,7 +240,7 @@ static const struct {
      "pagination.starting_after"},
 };
 
-Test(search_query, names_what_is_wrong)
+Test(search_query, names_the_error)
 {
     for (size_t i = 0; i < ARRAY_SIZE(wrongs); i++)
         assert_refuses(wrongs[i].body, wrongs[i].code, wrongs[i].field);
@@ -344,7 +344,7 @@ Test(search_query, means_the_first_page_of_50_by_default)
     cr_assert(str_equal(query.starting_after, STR("abc")));
 }
 
-Test(search_query, takes_a_group_of_the_contact_alone)
+Test(search_query, accepts_a_group_with_only_the_contact)
 {
     assert_reads(SEARCH(""));
     cr_assert_eq(query.n_filters, 0);
@@ -393,7 +393,7 @@ Test(search_query, is_bound_to_the_same_bytes_in_every_version)
               STR_ARG(binding));
 }
 
-Test(search_query, binds_a_cursor_to_what_is_asked_and_not_to_how_it_is_written)
+Test(search_query, binds_a_cursor_to_the_meaning_of_the_query_not_its_text)
 {
     const struct str plain = binding_of(WITH("status", "=", "\"active\""));
 
@@ -406,7 +406,7 @@ Test(search_query, binds_a_cursor_to_what_is_asked_and_not_to_how_it_is_written)
     cr_assert_not(str_equal(plain, search_query_binding(&query, &there, &arena)));
 }
 
-Test(search_query, binds_a_cursor_to_every_part_of_what_is_asked)
+Test(search_query, binds_a_cursor_to_every_part_of_the_query)
 {
     static const char *const bodies[] = {
         ONLY(CONTACT),

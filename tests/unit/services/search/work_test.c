@@ -50,7 +50,7 @@ Test(search_work, a_filter_that_is_repeated_counts_once)
             arena_printf(&arena, SEARCH(",%s"), filters[i]));
 }
 
-Test(search_work, what_is_asked_of_attributes_is_one_object)
+Test(search_work, filters_on_attributes_are_merged_into_one_object)
 {
     const struct search_statement one = planned(SEARCH("," ATTRIBUTE(
         "a", "=", "\"x\"") "," ATTRIBUTE("b", "=", "1.0") "," ATTRIBUTE("a", "=", "\"x\"")));

@@ -25,7 +25,7 @@ static bool allows(const struct address_policy *policy, const char *text)
     return address_policy_allows(policy, &one);
 }
 
-Test(address_policy, allows_what_the_operator_allows_and_the_public)
+Test(address_policy, allows_public_addresses_and_those_that_the_operator_allows)
 {
     const struct networks allowed = networks("10.1.0.0/16, fd12::/16,192.168.1.7");
     const struct address_policy policy = {.allowed = &allowed};

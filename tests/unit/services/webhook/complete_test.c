@@ -46,7 +46,7 @@ Test(complete, shows_the_status_of_the_latest_attempt)
     cr_expect_str_eq(of_endpoint("last_error"), "http_5xx");
 }
 
-Test(complete, tells_since_when_an_endpoint_fails)
+Test(complete, records_since_when_an_endpoint_has_failed)
 {
     make_endpoint(ORG, ENDPOINT);
     cr_expect_str_eq(of_endpoint(SINCE), "");
@@ -60,7 +60,7 @@ Test(complete, tells_since_when_an_endpoint_fails)
 }
 
 /* A sender of a release without the column failing_since leaves an old value in it. */
-Test(complete, takes_no_time_from_before_a_success_for_the_first_failure)
+Test(complete, ignores_failures_from_before_a_success)
 {
     make_endpoint(ORG, ENDPOINT);
     END(FAILED, FAILED);
@@ -101,7 +101,7 @@ static void expect_rows(const struct db_rows *rows, const char *first, const cha
         cr_expect(str_equal(db_value(rows, i, 1), str_of(ids[i])), "%s", ids[i]);
 }
 
-Test(complete, leaves_to_a_list_what_fails_and_to_a_report_once_a_day_what_fails_for_long)
+Test(complete, lists_failing_endpoints_and_reports_long_failures_once_a_day)
 {
     fail_for(SHORT, "2 hours", 5);
     fail_for(LONGEST, "6 days", 9);

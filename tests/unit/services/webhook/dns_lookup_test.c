@@ -45,7 +45,7 @@ static void tear_down(void)
 
 TestSuite(dns_lookup, .init = set_up, .fini = tear_down);
 
-Test(dns_lookup, tells_what_is_known_at_once_from_the_next_step)
+Test(dns_lookup, reports_cached_results_in_the_next_step)
 {
     cr_assert_not_null(dns_lookup_begin(lookups, LITERAL, on_done, NULL));
     cr_assert_eq(n_told, 0);
@@ -58,7 +58,7 @@ Test(dns_lookup, tells_what_is_known_at_once_from_the_next_step)
     cr_assert_eq(dns_lookups_timeout_ms(lookups, 1000), 1000);
 }
 
-Test(dns_lookup, tells_a_name_that_cannot_be_from_the_next_step)
+Test(dns_lookup, reports_an_impossible_name_in_the_next_step)
 {
     cr_assert_not_null(dns_lookup_begin(lookups, "two..dots", on_done, NULL));
     cr_assert_eq(n_told, 0);
@@ -67,7 +67,7 @@ Test(dns_lookup, tells_a_name_that_cannot_be_from_the_next_step)
     cr_assert_eq(n_addresses, 0);
 }
 
-Test(dns_lookup, leaves_what_a_callback_begins_to_the_next_step)
+Test(dns_lookup, runs_lookups_begun_by_a_callback_in_the_next_step)
 {
     cr_assert_not_null(dns_lookup_begin(lookups, LITERAL, begin_another, NULL));
     process();
@@ -76,7 +76,7 @@ Test(dns_lookup, leaves_what_a_callback_begins_to_the_next_step)
     cr_assert_eq(n_told, 2);
 }
 
-Test(dns_lookup, tells_nothing_of_what_was_abandoned)
+Test(dns_lookup, does_not_report_abandoned_lookups)
 {
     struct dns_lookup *second;
 
@@ -89,7 +89,7 @@ Test(dns_lookup, tells_nothing_of_what_was_abandoned)
     cr_assert_eq(n_told, 1, "not of one that is done and abandoned by a callback either");
 }
 
-Test(dns_lookup, tells_nothing_more_when_all_are_freed)
+Test(dns_lookup, reports_nothing_more_when_all_are_freed)
 {
     cr_assert_not_null(dns_lookup_begin(lookups, LITERAL, on_done, NULL));
     cr_assert_not_null(dns_lookup_begin(lookups, "pending.test", on_done, NULL));

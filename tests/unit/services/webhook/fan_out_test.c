@@ -91,7 +91,7 @@ Test(fan_out, to_each_of_many_organizations_within_a_round)
     cr_expect_eq(count("SELECT count(DISTINCT organization_id) FROM webhook.queue"), ORGANIZATIONS);
 }
 
-Test(fan_out, tells_that_an_organization_may_have_more_than_was_looked_at)
+Test(fan_out, reports_that_an_organization_may_have_more_events)
 {
     make_events(ORG, 65, 0, false);
     expect_fan_out("100000", 64, 0, true);
@@ -130,7 +130,7 @@ Test(fan_out, within_a_budget_a_minute)
 }
 
 /* Each event is checked against each endpoint, even if nothing is written for it. */
-Test(fan_out, weighs_by_endpoints_what_is_only_counted)
+Test(fan_out, weighs_counted_events_by_their_endpoints)
 {
     struct fanned fanned;
 
@@ -146,7 +146,7 @@ Test(fan_out, weighs_by_endpoints_what_is_only_counted)
                   (int)fanned.deliveries);
 }
 
-Test(fan_out, skips_what_has_waited_for_a_day)
+Test(fan_out, skips_events_that_have_waited_for_a_day)
 {
     struct fanned fanned;
 
@@ -165,8 +165,8 @@ Test(fan_out, skips_what_has_waited_for_a_day)
 /* Inserts an event as the role that writes events; raises if the table accepts it. */
 #define REFUSED(values)                                                                            \
     "DO $$ BEGIN INSERT INTO webhook.events (organization_id, id, type, data, created_at) VALUES " \
-    "('" ORG "', gen_random_uuid(), " values "); RAISE 'it is taken';"                             \
-    " EXCEPTION WHEN insufficient_privilege THEN NULL; END $$"
+    "('" ORG "', gen_random_uuid(), " values                                                       \
+    "); RAISE 'the event was accepted'; EXCEPTION WHEN insufficient_privilege THEN NULL; END $$"
 
 Test(fan_out, is_given_no_event_beyond_its_bounds)
 {

@@ -64,7 +64,7 @@ Test(moving, leaves_the_turns_of_resends_to_others)
     cr_expect_eq(RUN_INT(SQL_QUEUE_RESENDS, "100", "2", LAST, "1000"), 2);
 }
 
-Test(moving, keeps_what_is_old)
+Test(moving, keeps_old_rows_of_a_moving_organization)
 {
     make_events(ORG, 2, 40, true);
     make_events(OTHER, 1, 40, true);

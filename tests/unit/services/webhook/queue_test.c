@@ -12,7 +12,7 @@ static void queue_one(void)
 }
 
 /* operator_reply() reads the first two columns. */
-Test(queue, stands_beside_statements_with_the_result_and_the_reply_first)
+Test(queue, has_statements_whose_result_and_reply_are_the_first_columns)
 {
     for (size_t i = 0; i < WEBHOOK_SQL_COUNT; i++) {
         const char *at = strstr(webhook_sql[i].columns, "result reply");
@@ -21,7 +21,7 @@ Test(queue, stands_beside_statements_with_the_result_and_the_reply_first)
     }
 }
 
-Test(queue, loses_in_steps_what_has_waited_for_a_day)
+Test(queue, drops_deliveries_that_waited_for_a_day_in_steps)
 {
     make_endpoint(ORG, ENDPOINT);
     postgres_do(server.url,
@@ -54,13 +54,13 @@ static int64_t release(const char *worker, const char *fences)
 
 #define CLAIMED "SELECT count(*) FROM webhook.queue WHERE lease_until IS NOT NULL"
 
-Test(queue, takes_back_what_a_worker_claimed_and_does_not_attempt)
+Test(queue, releases_claims_that_a_worker_does_not_attempt)
 {
     queue_one();
     cr_assert_eq(db_rows_count(claim(ORG)), 1);
     cr_assert_eq(db_rows_count(claim(ORG)), 0);
     cr_assert_eq(release(OTHER, "{}"), 0, "of another worker");
-    cr_assert_eq(release(ORG, "{1}"), 0, "it is under way");
+    cr_assert_eq(release(ORG, "{1}"), 0, "it is in progress");
     cr_assert_eq(release(ORG, "{2}"), 1);
     cr_assert_eq(db_rows_count(claim(OTHER)), 1, "it waits again");
     cr_assert_eq(count("SELECT crashes + fence FROM webhook.queue"), 2);
@@ -70,7 +70,7 @@ Test(queue, takes_back_what_a_worker_claimed_and_does_not_attempt)
     cr_assert_eq(count(CLAIMED), 1);
 }
 
-Test(queue, gives_out_a_delivery_whose_event_is_gone)
+Test(queue, hands_out_a_delivery_whose_event_is_gone)
 {
     const struct db_rows *rows;
 

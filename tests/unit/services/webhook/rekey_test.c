@@ -121,5 +121,5 @@ Test(rekey, takes_no_work_from_endpoints)
     expect_opened("next_secret");
     cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 2);
     cr_assert_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2,
-                 "what waits is never claimed");
+                 "otherwise waiting deliveries are never claimed");
 }

@@ -47,7 +47,7 @@ Test(resends, of_failures_tell_whether_there_are_more)
     cr_expect_eq(count("SELECT count(*) FROM webhook.queue"), 0);
 }
 
-Test(resends, of_failures_go_on_behind_what_was_looked_at)
+Test(resends, of_failures_continue_after_the_events_already_checked)
 {
     const char *answer;
     char since[24];
@@ -66,7 +66,7 @@ Test(resends, of_failures_go_on_behind_what_was_looked_at)
 }
 
 /* One was resent and succeeded, one was resent and failed, one waits in the queue. */
-Test(resends, of_failures_know_what_became_of_events)
+Test(resends, of_failures_consider_later_deliveries_of_their_events)
 {
     make_endpoint(ORG, ENDPOINT);
     make_events(ORG, 3, 1, true);

@@ -89,7 +89,7 @@ static void expect_due(int64_t since_us, int retry, int seconds)
     cr_expect_leq(due_us, now_us() + seconds * INT64_C(1200000), "retry %d", retry);
 }
 
-Test(retries, wait_only_where_a_schedule_is_chosen)
+Test(retries, wait_only_if_a_schedule_is_chosen)
 {
     make_endpoint(ORG, ENDPOINT);
     make_events(ORG, 1, 0, false);
@@ -136,7 +136,7 @@ Test(retries, follow_the_schedule_and_end)
         7);
 }
 
-Test(retries, are_not_made_of_tests_and_of_events_that_are_gone)
+Test(retries, are_not_scheduled_for_tests_and_deleted_events)
 {
     make_retried_endpoint(ORG, ENDPOINT);
     (void)RUN(SQL_SEND_TEST, ORG, ENDPOINT, ANOTHER);
@@ -172,7 +172,7 @@ Test(retries, wait_once_for_an_event_and_go_when_it_succeeds)
     expect_waiting(0);
 }
 
-Test(retries, beyond_what_may_wait_for_an_endpoint_are_not_scheduled)
+Test(retries, beyond_the_limit_of_an_endpoint_are_not_scheduled)
 {
     const struct ended failed[] = {FAILED, FAILED, FAILED, FAILED};
     const struct db_rows *rows;
@@ -199,7 +199,7 @@ static void let_one_wait(void)
     expect_waiting(1);
 }
 
-Test(retries, go_when_the_endpoint_wants_none)
+Test(retries, are_dropped_if_the_endpoint_disables_them)
 {
     let_one_wait();
     choose(ENDPOINT, "none");
@@ -309,7 +309,7 @@ Test(retries, are_queued_of_endpoints_in_turn)
     cr_expect_eq(count(QUEUED_FOR(ENDPOINT)), 10);
     queued = queue_retries("1", "10", "1000");
     cr_expect_eq(queued.queued, 2);
-    cr_expect_eq(count(QUEUED_FOR(ANOTHER)), 2, "the other one has waited for longer now");
+    cr_expect_eq(count(QUEUED_FOR(ANOTHER)), 2, "the other one has waited longer by now");
     expect_waiting(90);
     for (int i = 0; i < 9; i++)
         queued = queue_retries("2", "10", "1000");

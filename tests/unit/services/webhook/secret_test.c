@@ -39,7 +39,7 @@ Test(secret, has_its_form_and_is_another_each_time)
     cr_assert_not(str_equal(one, other));
 }
 
-Test(secret, opens_for_its_endpoint_alone)
+Test(secret, opens_only_for_its_endpoint)
 {
     const struct secret_keys ours = keys(KEY, "");
     const struct str secret = secret_new(&arena);
@@ -76,7 +76,7 @@ Test(secret, needs_keys_of_64_hex_digits)
     cr_assert_not(secret_keys_read(STR(KEY), STR("x"), &out));
 }
 
-Test(secret, is_sealed_anew_only_when_another_key_sealed_it)
+Test(secret, is_encrypted_again_only_if_another_key_encrypted_it)
 {
     const struct secret_keys old = keys(KEY, ""), both = keys(OTHER, KEY), latest = keys(OTHER, "");
     const struct str secret = secret_new(&arena);
@@ -87,7 +87,9 @@ Test(secret, is_sealed_anew_only_when_another_key_sealed_it)
     cr_assert_not_null(again.p);
     cr_assert(secret_open(&latest, &acme, &here, again, opened));
     cr_assert_eq(memcmp(opened, secret.p, ENDPOINT_SECRET_TEXT), 0);
-    cr_assert_null(secret_rekey(&both, &arena, &acme, &here, again).p, "it is already");
+    cr_assert_null(secret_rekey(&both, &arena, &acme, &here, again).p,
+                   "it is already encrypted with the first key");
     cr_assert_null(secret_rekey(&old, &arena, &acme, &here, again).p, "no key opens it");
-    cr_assert_null(secret_rekey(&both, &arena, &acme, &there, sealed).p, "it is another's");
+    cr_assert_null(secret_rekey(&both, &arena, &acme, &there, sealed).p,
+                   "it is another endpoint's");
 }

@@ -21,7 +21,7 @@ Test(transfer_failure, follows_the_status_of_a_whole_answer)
     }
 }
 
-Test(transfer_failure, tells_a_lost_connection_from_a_failed_handshake)
+Test(transfer_failure, distinguishes_a_lost_connection_from_a_failed_handshake)
 {
     const struct attempt before = {.tls_us = -1}, after = {.tls_us = 900};
 
@@ -30,7 +30,7 @@ Test(transfer_failure, tells_a_lost_connection_from_a_failed_handshake)
     cr_expect_eq(transfer_failure(CURLE_GOT_NOTHING, &after), FAILURE_CLOSED);
 }
 
-Test(transfer_failure, takes_what_is_too_long_for_memory_for_the_receivers_fault)
+Test(transfer_failure, blames_the_receiver_for_a_response_too_long_for_memory)
 {
     const struct attempt before = {.tls_us = -1}, after = {.tls_us = 900};
 

@@ -77,7 +77,7 @@ static void *keep_up(void *unused)
 }
 
 /* Takes locks in the order of a sender's transaction: first the queue, then rows of the log. */
-Test(webhook_upkeep, drops_a_day_while_a_turn_of_the_sender_is_under_way)
+Test(webhook_upkeep, drops_a_day_during_a_transaction_of_the_sender)
 {
     const db_param step[] = {STR("10")};
     pthread_t thread;

@@ -57,7 +57,7 @@ Test(webhook_url, accepts_names_and_public_addresses)
         cr_expect(is_accepted(urls[i], &none), "%s", urls[i]);
 }
 
-Test(webhook_url, tells_host_and_port)
+Test(webhook_url, returns_host_and_port)
 {
     struct webhook_url to;
 

@@ -206,7 +206,7 @@ Test(calls, have_room_for_all_headers_and_the_deadline)
         call_headers_add(&request.headers, HEADER_SCOPE, "full");
     cr_assert_eq(calls_start(&calls, &request, &owner.handle), ST_OK);
     cr_expect_eq(bus.n_headers, CALL_HEADERS_MAX);
-    cr_expect_eq(request.headers.n, CALL_HEADERS_MAX - 1, "the caller's are as they were");
+    cr_expect_eq(request.headers.n, CALL_HEADERS_MAX - 1, "the caller's headers are unchanged");
 }
 
 Test(calls, refuse_a_header_beyond_the_capacity, .signal = SIGABRT)

@@ -73,7 +73,7 @@ Test(heartbeat, is_given_up_some_ticks_after_it_fell_silent)
     cr_expect_not(heartbeat_is_given_up(&heartbeat));
 }
 
-Test(heartbeat, waits_for_a_second_one_where_the_timeout_allows_it)
+Test(heartbeat, waits_for_a_second_one_if_the_timeout_allows_it)
 {
     struct heartbeat heartbeat;
 
@@ -140,7 +140,7 @@ Test(heartbeat, has_a_handle_that_no_other_heartbeat_and_no_call_has)
     cr_expect_not(heartbeat_is_awaited(&heartbeat, heartbeat_handle(&heartbeat)));
 }
 
-Test(heartbeat, goes_on_to_await_the_one_before_when_one_could_not_be_sent)
+Test(heartbeat, keeps_awaiting_the_previous_one_if_one_could_not_be_sent)
 {
     struct heartbeat heartbeat;
     uint64_t first;
