@@ -109,8 +109,7 @@ static enum status tell_or_open(struct move *move, const char *org)
 
 static enum status copy(struct move *move, const char *org)
 {
-    move_show(move, arena_printf(move->arena, "copying from cell %s to cell %s", move->from.name,
-                                 move->to.name));
+    move_show(move, "copying from cell %s to cell %s", move->from.name, move->to.name);
     /* An interrupted move may have left it closed. */
     if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
         move_begin_copying(move, org) != ST_OK || move_await_copy(move, org) != ST_OK ||
@@ -138,7 +137,7 @@ static enum status go_over(struct move *move, const char *org)
     move->is_held = false;
     if (move->closed_us > 0)
         move->closed_ms = (clock_mono_us() - move->closed_us) / 1000;
-    move_show(move, arena_printf(move->arena, "open in cell %s", move->to.name));
+    move_show(move, "open in cell %s", move->to.name);
     return ST_OK;
 }
 
@@ -172,9 +171,9 @@ static enum status compare_rest(struct move *move, const char *org, bool is_unch
 {
     int64_t rows = 0;
 
-    if (move->closed_us > 0 && move->rows <= MOVE_EXACT_MAX)
-        return ST_OK;
     if (move->closed_us > 0) {
+        if (move->rows <= MOVE_EXACT_MAX)
+            return ST_OK;
         move_show(move, "comparing all rows one by one");
         return move_compare(move, org, true, move->from.snapshot, move->to.snapshot, &rows)
                    ? ST_OK
@@ -201,8 +200,7 @@ static enum status clean_up(struct move *move, const char *org, json_int_t grace
     if (stop_copying(move, org) != ST_OK || compare_rest(move, org, is_unchecked) != ST_OK)
         return ST_REFUSED;
     move_let_go(move);
-    move_show(move, arena_printf(move->arena, "deleting the rows in cell %s in %d seconds",
-                                 move->from.name, (int)grace_s));
+    move_show(move, "deleting the rows in cell %s in %d seconds", move->from.name, (int)grace_s);
     move_pause((int)grace_s * 1000); /* at most a day */
     if (delete_rows(move, &move->from, org) != ST_OK)
         return ST_REFUSED;

@@ -43,7 +43,8 @@ static const struct setting settings[] = {
      .meaning = "Databases of the cells, with their administrators: NAME=URL, separated by blanks"},
 };
 
-static int fail(int code, struct arena *arena, const struct convctl_failure *failure)
+/* Returns the exit status. */
+static int fail(struct arena *arena, const struct convctl_failure *failure)
 {
     struct buf out;
 
@@ -55,12 +56,12 @@ static int fail(int code, struct arena *arena, const struct convctl_failure *fai
     json_add_string(&out, str_of(failure->message));
     buf_add(&out, STR("}}\n"));
     fwrite(out.p, 1, out.n, stderr);
-    return code;
+    return strcmp(failure->code, "usage") == 0 ? EXIT_USAGE : EXIT_REFUSED;
 }
 
 static int usage(struct arena *arena, const char *message)
 {
-    return fail(EXIT_USAGE, arena, &(struct convctl_failure){"usage", message});
+    return fail(arena, &(struct convctl_failure){"usage", message});
 }
 
 /* Reads the first line of standard input, without its line end. */
@@ -123,7 +124,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     if (is_paginated(kind))
         return paginate(&request, arguments->body, kind, arena, &failure) == ST_OK
                    ? 0
-                   : fail(EXIT_REFUSED, arena, &failure);
+                   : fail(arena, &failure);
     request.body = body_text(arguments->body, arena);
     if (kind == CONVCTL_READS_SERVICES)
         st = list_services(&request, arena, &answer, &failure);
@@ -132,11 +133,9 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     else
         st = bus_client_send_once(&request, arena, &answer, &failure);
     if (st != ST_OK)
-        return fail(strcmp(failure.code, "usage") == 0 ? EXIT_USAGE : EXIT_REFUSED, arena,
-                    &failure);
+        return fail(arena, &failure);
     if (!print_answer(answer, arena))
-        return fail(EXIT_REFUSED, arena,
-                    &(struct convctl_failure){"output", "cannot write the output"});
+        return fail(arena, &(struct convctl_failure){"output", "cannot write the output"});
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "services/convctl/move_cells.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,10 +27,16 @@ void move_pause(int ms)
     nanosleep(&pause, NULL);
 }
 
-void move_show(const struct move *move, const char *step)
+void move_show(const struct move *move, const char *format, ...)
 {
-    if (move->shows_steps)
-        fprintf(stderr, "%s\n", step);
+    va_list values;
+
+    if (!move->shows_steps)
+        return;
+    va_start(values, format);
+    vfprintf(stderr, format, values);
+    va_end(values);
+    fputc('\n', stderr);
 }
 
 static enum status cannot_ask(struct move *move, struct db_admin *on, enum convctl_sql statement)

@@ -37,7 +37,8 @@ struct move {
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
 /* Prints a line that says what the move does now, if move->shows_steps. */
-void move_show(const struct move *move, const char *step);
+void move_show(const struct move *move, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* `databases`: see cell_move.h. `may_lack`: if the new cell's database is unreachable, sets
    move->is_lost and leaves move->to without connections. */

@@ -140,8 +140,8 @@ static void show_copied(struct move *move, long long *before)
     const long long now = strtoll(copied, NULL, 10);
 
     if (now != *before)
-        move_show(move, arena_printf(move->arena, "%s of %s tables are copied", copied,
-                                     move_answered(move->to.admin, READ_COPYING_TABLES)));
+        move_show(move, "%s of %s tables are copied", copied,
+                  move_answered(move->to.admin, READ_COPYING_TABLES));
     *before = now;
 }
 
@@ -300,8 +300,7 @@ enum status move_close(struct move *move, const char *org)
     if (!move_compare(move, org, false, move->from.admin, move->to.admin, &rows))
         *move->failure = (struct convctl_failure){NULL, NULL};
     move->rows = rows;
-    move_show(move, arena_printf(move->arena, "waiting for the deliveries under way in cell %s",
-                                 move->from.name));
+    move_show(move, "waiting for the deliveries under way in cell %s", move->from.name);
     if (!drain(move, org))
         return ST_REFUSED;
     for (int i = 0; i < TRIES; i++) {
