@@ -3,111 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/text.h"
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
-#include "common/json/json.h"
 #include "services/webhook/address_policy.h"
 #include "services/webhook/dns_lookup.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/sender.h"
 #include "services/webhook/transfer.h"
 #include "services/webhook/webhook.h"
-
-/* -- one attempt ------------------------------------------------------------------------------- */
-
-const char *failure_name(enum failure failure)
-{
-    static const char *const names[FAILURES] = {
-#define FAILURE(symbol, name) [symbol] = (name),
-#include "services/webhook/failure.def"
-#undef FAILURE
-    };
-
-    return names[failure];
-}
-
-int attempt_left_ms(const struct attempt *attempt)
-{
-    const int64_t left_us = attempt->begun_us + ATTEMPT_LIMIT_MS * INT64_C(1000) - clock_mono_us();
-
-    return left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
-}
-
-void attempt_end(struct attempt *attempt, enum failure failure)
-{
-    attempt->has_ended = true;
-    attempt->failure = failure;
-    attempt->total_us = clock_mono_us() - attempt->begun_us;
-    attempt->finished_ms = clock_us() / 1000;
-}
-
-static bool is_inert(uint32_t c)
-{
-    if (c == '\n' || c == '\t')
-        return true;
-    if (c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e || c == 0x200f || c == 0x061c)
-        return false;
-    return !(c >= 0x202a && c <= 0x202e) && !(c >= 0x2066 && c <= 0x2069);
-}
-
-struct str attempt_inert(struct arena *arena, struct str bytes)
-{
-    char *const out = arena_alloc(arena, bytes.n + 1);
-    size_t n = 0;
-
-    while (bytes.n > 0) {
-        uint32_t code = 0;
-        const size_t used = utf8_decode(bytes, &code);
-
-        if (used > 0 && is_inert(code)) {
-            memcpy(out + n, bytes.p, used);
-            n += used;
-        } else {
-            out[n++] = '.';
-        }
-        bytes = str_skip(bytes, used > 0 ? used : 1);
-    }
-    return (struct str){out, n};
-}
-
-/* -- payloads ---------------------------------------------------------------------------------- */
-
-struct str payload_write(struct arena *arena, struct str id, struct str type, int64_t created_at,
-                         struct str data)
-{
-    struct buf out;
-
-    buf_init(&out, arena, data.n + 160);
-    buf_add(&out, STR("{\"id\":\"evt_"));
-    buf_add(&out, id);
-    buf_add(&out, STR("\",\"type\":"));
-    json_add_string(&out, type);
-    buf_add(&out, STR(",\"created_at\":"));
-    buf_int(&out, created_at);
-    buf_add(&out, STR(",\"data\":"));
-    buf_add(&out, data);
-    buf_char(&out, '}');
-    return buf_str(&out);
-}
-
-void payload_sign(struct arena *arena, struct str secret, int64_t timestamp, struct str body,
-                  char signature[ATTEMPT_SIGNATURE + 1])
-{
-    uint8_t mac[SHA256_BYTES];
-    struct buf signed_bytes;
-
-    buf_init(&signed_bytes, arena, body.n + 24);
-    buf_int(&signed_bytes, timestamp);
-    buf_char(&signed_bytes, '.');
-    buf_add(&signed_bytes, body);
-    crypto_hmac_sha256(secret, buf_str(&signed_bytes), mac);
-    memcpy(signature, "v1=", sizeof("v1="));
-    hex_write(mac, sizeof(mac), signature + 3);
-}
 
 /* -- slots ------------------------------------------------------------------------------------- */
 
@@ -118,6 +23,12 @@ enum {
     EVENT_TYPE_MAX = 64,
 };
 
+/* Its claim is ours and not yet to be completed. */
+static bool is_claimed(const struct attempt *attempt)
+{
+    return attempt->fence.p != NULL && !attempt->has_ended;
+}
+
 struct attempts {
     struct attempts_options options;
     struct dns_lookups *lookups;
@@ -125,15 +36,101 @@ struct attempts {
     struct address_policy policy;
     int64_t refresh_due_us; /* clock_mono_us() */
 
-    /* Every slot is vacant, under way or ended. */
+    /* Every slot is vacant, waiting, under way or ended. */
     struct attempt *all;
-    struct attempt **vacant, **ended;
-    size_t n_vacant, n_ended;
+    struct attempt **vacant, **waiting, **ended;
+    size_t n_vacant, n_waiting, n_ended;
+    size_t n_given_back;
 
     struct arena scratch; /* for attempts_fences() */
 };
 
+/* -- waiting for attempts to the same endpoint -------------------------------------------------- */
+
+static bool have_one_endpoint(const struct attempt *a, const struct attempt *b)
+{
+    return str_equal(a->endpoint_id, b->endpoint_id) &&
+           str_equal(a->organization_id, b->organization_id);
+}
+
+static bool has_room(const struct attempts *attempts, const struct attempt *attempt)
+{
+    int n = 0;
+
+    for (int i = 0; i < attempts->options.slots; i++) {
+        const struct attempt *other = &attempts->all[i];
+
+        if (is_claimed(other) && !other->is_waiting && have_one_endpoint(other, attempt))
+            n++;
+    }
+    return n < ATTEMPTS_AN_ENDPOINT;
+}
+
+static struct attempt *stop_waiting(struct attempts *attempts, size_t i)
+{
+    struct attempt *attempt = attempts->waiting[i];
+
+    attempts->n_waiting--;
+    memmove(&attempts->waiting[i], &attempts->waiting[i + 1],
+            (attempts->n_waiting - i) * sizeof(struct attempt *));
+    attempt->is_waiting = false;
+    return attempt;
+}
+
+static void give_back(struct attempts *attempts, size_t i)
+{
+    struct attempt *attempt = stop_waiting(attempts, i);
+
+    attempt->fence = STR_NONE;
+    attempts->vacant[attempts->n_vacant++] = attempt;
+    attempts->n_given_back++;
+}
+
+static void give_back_others(struct attempts *attempts, const struct attempt *failed)
+{
+    for (size_t i = attempts->n_waiting; i-- > 0;)
+        if (have_one_endpoint(attempts->waiting[i], failed))
+            give_back(attempts, i);
+}
+
+static void give_back_late(struct attempts *attempts)
+{
+    const int64_t latest_us = clock_mono_us() - attempts->options.patience_us;
+
+    while (attempts->n_waiting > 0 && attempts->waiting[0]->taken_us < latest_us)
+        give_back(attempts, 0);
+}
+
+void attempts_give_back(struct attempts *attempts)
+{
+    while (attempts->n_waiting > 0)
+        give_back(attempts, attempts->n_waiting - 1);
+}
+
+size_t attempts_given_back(const struct attempts *attempts)
+{
+    return attempts->n_given_back;
+}
+
+void attempts_forget_given_back(struct attempts *attempts, size_t n)
+{
+    must(n <= attempts->n_given_back);
+    attempts->n_given_back -= n;
+}
+
 /* -- on its way -------------------------------------------------------------------------------- */
+
+static void begin(struct attempts *attempts, struct attempt *attempt);
+
+static void begin_next(struct attempts *attempts, const struct attempt *succeeded)
+{
+    for (size_t i = 0; i < attempts->n_waiting; i++) {
+        if (have_one_endpoint(attempts->waiting[i], succeeded)) {
+            begin(attempts, stop_waiting(attempts, i));
+            return;
+        }
+    }
+}
 
 static void on_end(void *closure, struct attempt *attempt)
 {
@@ -143,6 +140,10 @@ static void on_end(void *closure, struct attempt *attempt)
     metric_observe(attempts->options.metrics->seconds, attempt->total_us);
     metric_add(attempts->options.metrics->under_way, -1);
     attempts->ended[attempts->n_ended++] = attempt;
+    if (attempt->failure == FAILURE_NONE)
+        begin_next(attempts, attempt);
+    else
+        give_back_others(attempts, attempt);
 }
 
 static void end(struct attempts *attempts, struct attempt *attempt, enum failure failure)
@@ -205,16 +206,19 @@ static void look_up(struct attempts *attempts, struct attempt *attempt)
 }
 
 /* False: none of our keys opens the secret. */
-static bool sign(const struct attempts *attempts, struct attempt *attempt, struct str sealed_hex)
+static bool sign(const struct attempts *attempts, struct attempt *attempt)
 {
     struct uuid organization, endpoint;
     char secret[ENDPOINT_SECRET_TEXT];
 
     if (!uuid_parse(attempt->organization_id, &organization) ||
         !uuid_parse(attempt->endpoint_id, &endpoint) ||
-        !secret_open(&attempts->options.webhook->keys, &organization, &endpoint, sealed_hex,
-                     secret))
+        !secret_open(&attempts->options.webhook->keys, &organization, &endpoint,
+                     attempt->sealed_secret, secret)) {
+        LOG(LOG_ERROR, "a secret cannot be decrypted with WEBHOOK_SECRET_KEY",
+            log_slice("endpoint_id", attempt->endpoint_id));
         return false;
+    }
     payload_sign(&attempt->arena, (struct str){secret, sizeof(secret)}, attempt->timestamp,
                  attempt->body, attempt->signature);
     crypto_wipe(secret, sizeof(secret));
@@ -234,6 +238,26 @@ static bool is_sound(const struct delivery_claim *claim)
            claim->data.n <= DATA_MAX;
 }
 
+static void begin(struct attempts *attempts, struct attempt *attempt)
+{
+    attempt->begun_us = clock_mono_us();
+    attempt->started_ms = clock_us() / 1000;
+    attempt->timestamp = clock_us() / 1000000;
+    metric_add(attempts->options.metrics->under_way, 1);
+    metric_observe(attempts->options.metrics->wait_seconds,
+                   attempt->waited_us + attempt->begun_us - attempt->taken_us);
+    if (attempt->prepared != FAILURE_NONE)
+        end(attempts, attempt, attempt->prepared);
+    else if (attempt->sealed_secret.p != NULL && !sign(attempts, attempt))
+        end(attempts, attempt, FAILURE_INTERNAL);
+    else if (attempt->parsed_url.is_literal)
+        send_to(attempts, attempt, &attempt->parsed_url.address, 1);
+    else
+        look_up(attempts, attempt);
+}
+
+/* -- from a claim ------------------------------------------------------------------------------ */
+
 /* Only the arena is kept from the attempt before. */
 static struct attempt *take_slot(struct attempts *attempts, const struct delivery_claim *claim)
 {
@@ -243,9 +267,9 @@ static struct attempt *take_slot(struct attempts *attempts, const struct deliver
     arena_clear(&arena);
     *attempt = (struct attempt){
         .arena = arena,
-        .begun_us = clock_mono_us(),
-        .started_ms = clock_us() / 1000,
-        .timestamp = clock_us() / 1000000,
+        .is_waiting = true,
+        .taken_us = clock_mono_us(),
+        .waited_us = claim->waited_us,
         .dns_us = -1,
         .connect_us = -1,
         .tls_us = -1,
@@ -255,42 +279,37 @@ static struct attempt *take_slot(struct attempts *attempts, const struct deliver
     attempt->endpoint_id = arena_str(&attempt->arena, claim->endpoint_id);
     attempt->id = arena_str(&attempt->arena, claim->id);
     attempt->fence = arena_str(&attempt->arena, claim->fence);
-    if (!is_sound(claim))
-        return attempt;
-    attempt->event_type = arena_str(&attempt->arena, claim->event_type);
-    attempt->url = arena_str(&attempt->arena, claim->url);
     return attempt;
 }
 
-void attempts_begin(struct attempts *attempts, const struct delivery_claim *claim)
+/* Copies what the request needs, since the claim is gone after the next transaction. */
+static enum failure prepare(struct attempt *attempt, const struct delivery_claim *claim)
 {
-    struct attempt *attempt = take_slot(attempts, claim);
-
-    metric_add(attempts->options.metrics->under_way, 1);
-    metric_observe(attempts->options.metrics->wait_seconds, claim->waited_us);
     if (!is_sound(claim)) {
         LOG(LOG_ERROR, "malformed event or endpoint: not written by our services",
             log_slice("event_id", claim->event_id), log_slice("endpoint_id", attempt->endpoint_id));
-        end(attempts, attempt, FAILURE_INTERNAL);
-        return;
+        return FAILURE_INTERNAL;
     }
-    if (claim->data.p == NULL) {
-        end(attempts, attempt, FAILURE_EXPIRED);
-        return;
-    }
+    attempt->event_type = arena_str(&attempt->arena, claim->event_type);
+    attempt->url = arena_str(&attempt->arena, claim->url);
+    if (claim->data.p == NULL)
+        return FAILURE_EXPIRED;
     attempt->body = payload_write(&attempt->arena, claim->event_id, attempt->event_type,
                                   claim->created_at, claim->data);
-    if (claim->signs && !sign(attempts, attempt, claim->sealed_secret)) {
-        LOG(LOG_ERROR, "a secret cannot be decrypted with WEBHOOK_SECRET_KEY",
-            log_slice("endpoint_id", attempt->endpoint_id));
-        end(attempts, attempt, FAILURE_INTERNAL);
-    } else if (webhook_url_read(attempt->url, &attempt->parsed_url) != NULL) {
-        end(attempts, attempt, FAILURE_BLOCKED);
-    } else if (attempt->parsed_url.is_literal) {
-        send_to(attempts, attempt, &attempt->parsed_url.address, 1);
-    } else {
-        look_up(attempts, attempt);
-    }
+    if (claim->signs)
+        attempt->sealed_secret = arena_str(&attempt->arena, claim->sealed_secret);
+    return webhook_url_read(attempt->url, &attempt->parsed_url) != NULL ? FAILURE_BLOCKED
+                                                                        : FAILURE_NONE;
+}
+
+void attempts_take(struct attempts *attempts, const struct delivery_claim *claim)
+{
+    struct attempt *attempt = take_slot(attempts, claim);
+
+    attempt->prepared = prepare(attempt, claim);
+    attempts->waiting[attempts->n_waiting++] = attempt;
+    if (has_room(attempts, attempt))
+        begin(attempts, stop_waiting(attempts, attempts->n_waiting - 1));
 }
 
 /* libcurl limits the time of transfers; this limits that of lookups. */
@@ -340,7 +359,7 @@ struct str attempts_fences(struct attempts *attempts)
     for (int i = 0; i < attempts->options.slots; i++) {
         const struct attempt *attempt = &attempts->all[i];
 
-        if (attempt->fence.p != NULL && !attempt->has_ended)
+        if (is_claimed(attempt))
             array_add_plain(&out, attempt->fence);
     }
     return array_close(&out);
@@ -364,6 +383,7 @@ void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int 
     dns_lookups_process(attempts->lookups, all + n, n_lookups);
     transfers_step(attempts->transfers);
     end_late_lookups(attempts);
+    give_back_late(attempts);
 }
 
 void attempts_wake(struct attempts *attempts)
@@ -389,6 +409,7 @@ struct attempts *attempts_new(const struct attempts_options *options)
     attempts->policy.allowed = &options->webhook->allowed;
     attempts->all = zeroed(n, sizeof(*attempts->all));
     attempts->vacant = zeroed(n, sizeof(struct attempt *));
+    attempts->waiting = zeroed(n, sizeof(struct attempt *));
     attempts->ended = zeroed(n, sizeof(struct attempt *));
     for (size_t i = 0; i < n; i++) {
         arena_init(&attempts->all[i].arena, ARENA_MAX);
@@ -427,6 +448,7 @@ void attempts_free(struct attempts *attempts)
     arena_release(&attempts->scratch);
     free(attempts->all);
     free(attempts->vacant);
+    free(attempts->waiting);
     free(attempts->ended);
     free(attempts);
 }

@@ -11,6 +11,7 @@
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
 #include "common/db/db.h"
+#include "common/db/params.h"
 #include "common/json/json.h"
 #include "webhook_sql.h"
 
@@ -164,24 +165,47 @@ static void read_complete(const struct db_rows *rows, struct queue_result *out)
 
 /* -- claims ----------------------------------------------------------------------------------- */
 
+/* The organization and endpoint of each quick attempt, as two arrays. */
+static void list_quick(struct queue *queue, const struct queue_wants *wants, struct str lists[2])
+{
+    struct buf organizations, endpoints;
+
+    array_open(&organizations, &queue->arena, 1024);
+    array_open(&endpoints, &queue->arena, 1024);
+    for (size_t i = 0; i < wants->n_ended; i++) {
+        if (!attempt_was_quick(wants->ended[i]))
+            continue;
+        array_add_plain(&organizations, wants->ended[i]->organization_id);
+        array_add_plain(&endpoints, wants->ended[i]->endpoint_id);
+    }
+    lists[0] = array_close(&organizations);
+    lists[1] = array_close(&endpoints);
+}
+
 static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
 {
+    struct str quick[2];
+
+    list_quick(queue, wants, quick);
+
     const db_param params[] = {
         number(queue, wants->slots),
         number(queue, wants->slots_proven),
         number(queue, wants->slots_other),
         number(queue, queue->claim_ms),
         str_of(queue->worker),
+        quick[0],
+        quick[1],
     };
 
     return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
 }
 
-/* Renews the claims of attempts under way and releases this worker's others. */
-static size_t keep_claims(struct queue *queue, struct str under_way)
+/* Renews these claims and releases this worker's others. */
+static size_t keep_claims(struct queue *queue, struct str claimed)
 {
-    const db_param kept[] = {under_way, number(queue, queue->claim_ms)};
-    const db_param others[] = {str_of(queue->worker), under_way};
+    const db_param kept[] = {claimed, number(queue, queue->claim_ms)};
+    const db_param others[] = {str_of(queue->worker), claimed};
 
     db_add(queue->db, SQL_RENEW, kept, 2);
     return db_add(queue->db, SQL_RELEASE, others, 2);
@@ -294,8 +318,8 @@ static struct places add_all(struct queue *queue, const struct queue_wants *want
     db_add(queue->db, SQL_LOCK_QUEUE, NULL, 0);
     if (wants->n_ended > 0)
         at.complete = add_complete(queue, wants);
-    if (wants->under_way.p != NULL)
-        at.release = keep_claims(queue, wants->under_way);
+    if (wants->claimed.p != NULL)
+        at.release = keep_claims(queue, wants->claimed);
     if (wants->recovers)
         at.recover = db_add(queue->db, SQL_RECOVER, NULL, 0);
     if (wants->fans_out)

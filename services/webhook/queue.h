@@ -2,7 +2,7 @@
  * queue - the sender's database work, all in one transaction; and a thread that waits for the
  * database, so that the sender does not.
  *
- * What     A transaction completes attempts that have ended, renews the claims of those under way,
+ * What     A transaction completes attempts that have ended, renews the claims of the others,
  *          releases other claims of this process, recovers the claims of lost workers, fans out
  *          events, queues resends and due retries, and claims what can be sent now. It claims last,
  *          so that slots that have just become free are used at once.
@@ -36,7 +36,9 @@ struct queue_options {
 struct queue_wants {
     struct attempt *const *ended;
     size_t n_ended;
-    struct str under_way; /* fences, in PostgreSQL's array syntax; STR_NONE = do not renew now */
+    struct str
+        claimed; /* fences, in PostgreSQL's array syntax; STR_NONE = do not renew or release */
+    size_t n_given_back; /* claims that are not in `claimed` any more */
     bool recovers;
     bool fans_out;
     bool resends; /* queues the events of resend-failed, which may be thousands */

@@ -165,8 +165,10 @@ struct sender {
 
 /* -- a transaction ---------------------------------------------------------------------------- */
 
-static void note(struct sender *sender, const struct queue_result *result, size_t n_ended)
+static void note(struct sender *sender, const struct queue_result *result,
+                 const struct queue_wants *wants)
 {
+    const int64_t lost = result->n_released - (int64_t)wants->n_given_back;
     struct sender_metrics *metrics = &sender->metrics;
 
     metric_add(metrics->events, result->n_events);
@@ -180,13 +182,12 @@ static void note(struct sender *sender, const struct queue_result *result, size_
     metric_add(metrics->dropped, result->n_dropped);
     metric_add(metrics->interrupted, result->n_interrupted);
     metric_add(metrics->quarantined, result->n_quarantined);
-    metric_add(metrics->overtaken, (int64_t)n_ended - result->n_completed);
+    metric_add(metrics->overtaken, (int64_t)wants->n_ended - result->n_completed);
     if (result->n_unscheduled > 0)
         LOG(LOG_WARNING, "too many retries wait for an endpoint; further failures are not retried",
             log_int("failures", result->n_unscheduled));
-    if (result->n_released > 0)
-        LOG(LOG_WARNING, "claims whose reply was lost were released",
-            log_int("released", result->n_released));
+    if (lost > 0)
+        LOG(LOG_WARNING, "claims whose reply was lost were released", log_int("released", lost));
     if (result->n_interrupted > 0)
         LOG(LOG_WARNING, "delivery attempts interrupted by a worker crash",
             log_int("interrupted", result->n_interrupted));
@@ -206,7 +207,7 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     const int all = sender->options.slots;
     const bool takes = !is_stopping(sender);
     struct queue_wants wants = {
-        .under_way = polls ? attempts_fences(sender->attempts) : STR_NONE,
+        .n_given_back = attempts_given_back(sender->attempts),
         /* After losing the database ourselves, wait before recovering the claims of other
            senders. */
         .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
@@ -216,6 +217,8 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     };
     int busy;
 
+    if (polls || wants.n_given_back > 0)
+        wants.claimed = attempts_fences(sender->attempts);
     wants.ended = attempts_ended(sender->attempts, &wants.n_ended);
     busy = all - (int)(attempts_vacant(sender->attempts) + wants.n_ended);
     wants.slots = takes ? all - busy : 0;
@@ -230,7 +233,8 @@ static bool has_work(struct sender *sender)
     size_t n_ended;
 
     attempts_ended(sender->attempts, &n_ended);
-    return n_ended > 0 || sender->has_more || atomic_load(&sender->has_rung);
+    return n_ended > 0 || attempts_given_back(sender->attempts) > 0 || sender->has_more ||
+           atomic_load(&sender->has_rung);
 }
 
 static void begin_transaction(struct sender *sender)
@@ -288,12 +292,13 @@ static void apply_transaction(struct sender *sender, const struct queue_transact
     sender->has_more_retries = transaction->wants.retries && result->has_more_retries;
     sender->has_more =
         result->has_more_events || sender->has_more_resends || sender->has_more_retries;
-    note(sender, result, transaction->wants.n_ended);
+    note(sender, result, &transaction->wants);
     schedule_rest(&sender->schedule, clock_mono_us(), transaction->took_us,
                   is_idle(&transaction->wants, sender->has_more));
     attempts_forget_ended(sender->attempts, transaction->wants.n_ended);
+    attempts_forget_given_back(sender->attempts, transaction->wants.n_given_back);
     for (size_t i = 0; i < result->n_claims && transaction->took_us < sender->stale_us; i++)
-        attempts_begin(sender->attempts, &result->claims[i]);
+        attempts_take(sender->attempts, &result->claims[i]);
 }
 
 static void end_transaction(struct sender *sender)
@@ -340,6 +345,14 @@ static void step(struct sender *sender)
     begin_transaction(sender);
 }
 
+/* No claim is left, nor one to release, nor a transaction that may make some. */
+static bool is_done(const struct sender *sender)
+{
+    return !sender->is_waiting &&
+           attempts_vacant(sender->attempts) == (size_t)sender->options.slots &&
+           attempts_given_back(sender->attempts) == 0;
+}
+
 static void *run(void *closure)
 {
     struct sender *sender = closure;
@@ -349,9 +362,10 @@ static void *run(void *closure)
     while (!is_stopping(sender))
         step(sender);
     until_us = clock_mono_us() + STOP_US;
-    while (attempts_vacant(sender->attempts) < (size_t)sender->options.slots &&
-           clock_mono_us() < until_us)
+    while (!is_done(sender) && clock_mono_us() < until_us) {
+        attempts_give_back(sender->attempts);
         step(sender);
+    }
     watchdog_end();
     return NULL;
 }
@@ -385,6 +399,7 @@ static bool open_parts(struct sender *sender)
         .dns_servers = options->dns_servers,
         .ca_file = options->ca_file,
         .slots = options->slots,
+        .patience_us = sender->schedule.poll_us,
         .webhook = options->webhook,
         .metrics = &sender->metrics,
     });

@@ -27,7 +27,7 @@ struct sender_options {
     const char *cell; /* whose notices it receives; NULL: main */
     const struct bus_tls *bus_tls;
     const char *dns_servers, *ca_file; /* NULL = the system's */
-    int slots;                         /* deliveries under way at a time */
+    int slots;                         /* deliveries claimed at a time */
     int claim_ms;                      /* a claim that is not renewed for this long expires */
     int budget;                        /* deliveries per organization and minute */
     const struct webhook *webhook;
@@ -37,7 +37,8 @@ struct sender;
 
 struct sender *sender_start(const struct sender_options *options);
 bool sender_is_ready(struct sender *sender, char reason[128]);
-/* Stops claiming, lets attempts under way end and completes them; takes at most 10 seconds. */
+/* Stops claiming, gives back what waits, lets attempts under way end and completes them; takes at
+   most 10 seconds. */
 void sender_stop(struct sender *sender);
 
 /* -- when it begins its next transaction ------------------------------------------------------- */

@@ -179,6 +179,32 @@ Test(webhook_load, many_deliveries_a_second)
         drop_endpoints(&org[i]);
 }
 
+/* A proven endpoint that responds quickly is not held back by the sender's transactions. */
+Test(webhook_load, many_deliveries_a_second_to_one_endpoint)
+{
+    const int events = long_form_or(5000, 500);
+    struct receiver *receiver = receiver_start("good");
+    struct webhook webhook;
+    struct org org;
+    int64_t began_us, took_us;
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    webhook_test(&org, &webhook);
+    began_us = clock_mono_us();
+    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
+             " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
+             " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
+             " SELECT count(*) FROM made",
+             org.id, format("%d", events), NULL);
+    receiver_await(receiver, "/ok", (size_t)events + 1, 120000);
+    took_us = clock_mono_us() - began_us;
+    fprintf(stderr, "%d deliveries to one endpoint in %lld ms: %lld a second\n", events,
+            (long long)took_us / 1000, (long long)events * 1000000 / took_us);
+    cr_expect_gt((long long)events * 1000000 / took_us, 100 / limit_scaled(1));
+    drop_endpoints(&org);
+}
+
 /* Creates, one after the other, at a steady pace. */
 static void time_creates(const struct org *org, int64_t *took_us, int n, int *number)
 {

@@ -5,20 +5,29 @@
 -- others at most 24, so that neither kind can starve the other: endpoints that hang take only their
 -- own slots. Endpoints that have waited longest come first.
 --
+-- To a proven endpoint, the worker has 4 attempts under way at a time, but may claim more: one for
+-- each quick success that this transaction completes, up to 12, which begin as soon as others end.
+-- Only one worker at a time may do so, and the others then claim nothing for this endpoint.
+--
 -- Rows are found once and then updated by ctid: see fan_out.sql.
 --
 --   1 free slots of this process  2 how many of them proven endpoints may take  3 how many others may
 --   4 milliseconds until a claim expires  5 the worker that claims
+--   6 the organizations of quick successes  7 their endpoints
 --
 -- The data is NULL if the event was deleted while its delivery waited. Texts longer than our
 -- services write are cut; the sender then sends nothing.
 -- columns: organization_id endpoint_id id fence event_id event_type created_at data url signing
 -- columns: secret waited_us
 WITH busy AS MATERIALIZED (
-  SELECT organization_id, endpoint_id, count(*)::integer AS n
+  SELECT organization_id, endpoint_id, count(*)::integer AS n, bool_and(worker = $5::uuid) AS is_own
     FROM webhook.queue
    WHERE lease_until IS NOT NULL
    GROUP BY organization_id, endpoint_id
+), quick AS MATERIALIZED (
+  SELECT organization_id, id, least(count(*), 12)::integer AS n
+    FROM unnest($6::uuid[], $7::uuid[]) AS q (organization_id, id)
+   GROUP BY organization_id, id
 ), load AS MATERIALIZED (
   SELECT b.organization_id, sum(b.n)::integer AS n,
          coalesce(sum(b.n) FILTER (WHERE e.proven), 0)::integer AS proven
@@ -28,20 +37,26 @@ WITH busy AS MATERIALIZED (
        WHERE organization_id = b.organization_id AND id = b.endpoint_id
       OFFSET 0) AS e ON true
    GROUP BY b.organization_id
-), ready AS MATERIALIZED (
+), with_work AS MATERIALIZED (
   SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid,
-         CASE WHEN e.proven THEN 4 ELSE 1 END - coalesce(b.n, 0) AS room,
+         CASE WHEN NOT e.proven THEN 1
+              WHEN coalesce(b.is_own, true) THEN 4 + coalesce(k.n, 0)
+              ELSE 4 END - coalesce(b.n, 0) AS room
+    FROM webhook.endpoints e
+    LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
+    LEFT JOIN quick k ON k.organization_id = e.organization_id AND k.id = e.id
+   WHERE e.has_work AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
+), ready AS MATERIALIZED (
+  SELECT e.*,
          32 - coalesce(l.n, 0) AS organization_room,
          least(32 - coalesce(l.n, 0),
                CASE WHEN e.proven THEN 28 - coalesce(l.proven, 0)
                     ELSE 24 - coalesce(l.n - l.proven, 0) END) AS kind_room,
          row_number() OVER (PARTITION BY e.organization_id, e.proven
                             ORDER BY e.claimed_at NULLS FIRST) AS turn
-    FROM webhook.endpoints e
-    LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
+    FROM with_work e
     LEFT JOIN load l ON l.organization_id = e.organization_id
-   WHERE e.has_work AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
-     AND coalesce(b.n, 0) < CASE WHEN e.proven THEN 4 ELSE 1 END
+   WHERE e.room > 0
 ), looked_at AS MATERIALIZED (
   SELECT * FROM ready WHERE turn <= kind_room
 ), waiting AS MATERIALIZED (

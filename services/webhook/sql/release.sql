@@ -1,7 +1,7 @@
 -- Releases deliveries that this process has claimed but does not attempt, because the claim's
--- result was lost or came too late. Nothing was sent, so they wait as before. If the endpoint is
--- disabled or deleted, the claim is left to expire.
--- $1 worker, $2 fences of claims under way
+-- result was lost or came too late, or because it was given back. Nothing was sent, so they wait as
+-- before. If the endpoint is disabled or deleted, the claim is left to expire.
+-- $1 worker, $2 fences of the claims that it attempts or will attempt
 -- columns: released
 WITH released AS (
   UPDATE webhook.queue q

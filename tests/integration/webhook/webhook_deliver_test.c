@@ -381,3 +381,27 @@ Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
     cr_expect_leq(receiver_most_at_once(all), 32);
     cr_expect_geq(receiver_most_at_once(all), 16);
 }
+
+/* Enough that more than 4 are claimed at a time. */
+Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_claimed)
+{
+    enum { EVENTS = 200, TIMEOUT_MS = 60000 };
+    struct receiver *receiver = receiver_start("good");
+    struct webhook webhook;
+    struct org org;
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/slow/5"), "ticket.created", &webhook);
+    webhook_test(&org, &webhook);
+    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
+             " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
+             " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
+             " SELECT count(*) FROM made",
+             org.id, format("%d", EVENTS), NULL);
+    receiver_await(receiver, "/slow", EVENTS + 1, TIMEOUT_MS);
+    cr_expect_leq(receiver_most_at_once(receiver), 4);
+    cr_expect_eq(sql_integer("SELECT count(DISTINCT event_id) FROM webhook.deliveries WHERE"
+                             " organization_id = $1::uuid AND cause <> 'event'",
+                             org.id, NULL),
+                 1, "only the test event is not of an event");
+}

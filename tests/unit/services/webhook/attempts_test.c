@@ -1,75 +1,146 @@
-#include "services/webhook/attempts.h"
-
+/* Claims that wait in the process for attempts to the same endpoint to end. */
+#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <string.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
-static struct arena arena;
+#include "common/base/clock.h"
+#include "common/crypto/crypto.h"
+#include "services/webhook/attempts.h"
+#include "services/webhook/queue.h"
+#include "services/webhook/sender.h"
 
-static void open_arena(void)
+#define ORG      "01920000-0000-7000-8000-000000000001"
+#define ENDPOINT "01920000-0000-7000-8000-00000000000a"
+#define OTHER    "01920000-0000-7000-8000-00000000000b"
+
+#define FOREVER_US (INT64_C(3600) * 1000 * 1000)
+
+enum { SLOTS = 16, PATIENCE_US = 50 * 1000, TURN_MS = 10 };
+
+static struct sender_metrics metrics;
+static struct webhook webhook;
+static struct attempts *attempts;
+static int listener;
+static char url[64];
+
+/* Connections wait for a response, because nobody accepts them. */
+static void listen_only(void)
 {
-    arena_init(&arena, 1 << 20);
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof(at);
+
+    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    cr_assert_eq(bind(listener, (struct sockaddr *)&at, size), 0);
+    cr_assert_eq(listen(listener, SLOTS), 0);
+    cr_assert_eq(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    snprintf(url, sizeof(url), "https://127.0.0.1:%u/", ntohs(at.sin_port));
 }
 
-static void close_arena(void)
+static void open_attempts(int64_t patience_us)
 {
-    arena_release(&arena);
+    attempts = attempts_new(&(struct attempts_options){
+        .slots = SLOTS, .patience_us = patience_us, .webhook = &webhook, .metrics = &metrics});
+    cr_assert_not_null(attempts);
 }
 
-TestSuite(attempts, .init = open_arena, .fini = close_arena);
-
-Test(attempts, keeps_an_answer_as_text_that_does_nothing)
+static void start(void)
 {
-    static const struct {
-        struct str bytes, text;
-    } cases[] = {
-        {STR("plain\ttext\n"), STR("plain\ttext\n")},
-        {STR("\x1b[31mred\x07"), STR(".[31mred.")},
-        {STR("a\0b"), STR("a.b")},
-        {STR("caf\xc3\xa9"), STR("caf\xc3\xa9")},
-        {STR("caf\xc3"), STR("caf.")},
-        {STR("\xff\xfe"), STR("..")},
-        {STR("\xed\xa0\x80"), STR("...")},
-        {STR("x\xe2\x80\xaey"), STR("x.y")},
-        {STR("\xc2\x9b"), STR(".")},
-        {STR("\r\n"), STR(".\n")},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-        cr_expect(str_equal(attempt_inert(&arena, cases[i].bytes), cases[i].text), "case %zu", i);
+    crypto_open();
+    cr_assert(networks_parse(STR("127.0.0.0/8"), &webhook.allowed));
+    sender_metrics_init(&metrics);
+    listen_only();
 }
 
-/* The test vector of docs/webhooks.md, which receivers test against: it must not change. */
-Test(attempts, payload_signs_as_the_published_vector_says)
+static void stop(void)
 {
-    const struct str secret =
-        STR("whsec_0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
-    const struct str body = payload_write(
-        &arena, STR("01930b6e8c5f7a3e9d2c4b1a0f6e5d4c"), STR("conversation.created"), 1731000000,
-        STR("{\"id\": \"01930b6e-8c5e-7b7a-8f00-3c2d1e0f9a8b\", \"status\": "
-            "\"active\", \"channel\": \"api\"}"));
-    char signature[ATTEMPT_SIGNATURE + 1];
-
-    cr_assert(str_equal(
-        body, STR("{\"id\":\"evt_01930b6e8c5f7a3e9d2c4b1a0f6e5d4c\",\"type\":\"conversation."
-                  "created\",\"created_at\":1731000000,\"data\":{\"id\": "
-                  "\"01930b6e-8c5e-7b7a-8f00-3c2d1e0f9a8b\", \"status\": \"active\", \"channel\": "
-                  "\"api\"}}")));
-    payload_sign(&arena, secret, 1731000001, body, signature);
-    cr_assert_str_eq(signature,
-                     "v1=3936cb91127eb8e8afa06289dcb45e1d6d2864868b3faa3cbee738a4eaa7c7ec");
+    attempts_free(attempts);
+    close(listener);
 }
 
-Test(attempts, payload_signs_every_byte_and_the_time)
-{
-    char one[ATTEMPT_SIGNATURE + 1], other[ATTEMPT_SIGNATURE + 1];
+TestSuite(attempts, .init = start, .fini = stop);
 
-    payload_sign(&arena, STR("whsec_a"), 1, STR("{}"), one);
-    payload_sign(&arena, STR("whsec_a"), 1, STR("{ }"), other);
-    cr_assert_str_neq(one, other);
-    payload_sign(&arena, STR("whsec_a"), 2, STR("{}"), other);
-    cr_assert_str_neq(one, other);
-    payload_sign(&arena, STR("whsec_b"), 1, STR("{}"), other);
-    cr_assert_str_neq(one, other);
-    payload_sign(&arena, STR("whsec_a"), 1, STR("{}"), other);
-    cr_assert_str_eq(one, other);
+static void take(const char *endpoint, const char *fence)
+{
+    attempts_take(attempts, &(struct delivery_claim){.organization_id = STR(ORG),
+                                                     .endpoint_id = str_of(endpoint),
+                                                     .id = STR(OTHER),
+                                                     .fence = str_of(fence),
+                                                     .event_id = STR("01"),
+                                                     .event_type = STR("ticket.created"),
+                                                     .data = STR("{}"),
+                                                     .url = str_of(url)});
+}
+
+/* Six for one endpoint, of which two wait, and one for another. */
+static void take_seven(void)
+{
+    static const char *const fences[] = {"1", "2", "3", "4", "5", "6"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(fences); i++)
+        take(ENDPOINT, fences[i]);
+    take(OTHER, "7");
+    attempts_wait(attempts, NULL, 0, 0);
+}
+
+/* The fences are in the order of the slots, of which the last is taken first. */
+static void expect(int64_t under_way, size_t vacant, size_t given_back, const char *fences)
+{
+    cr_expect_eq(metric_read(metrics.under_way), under_way);
+    cr_expect_eq(attempts_vacant(attempts), vacant);
+    cr_expect_eq(attempts_given_back(attempts), given_back);
+    cr_expect(str_equal(attempts_fences(attempts), str_of(fences)));
+}
+
+Test(attempts, a_fifth_claim_for_an_endpoint_waits)
+{
+    open_attempts(FOREVER_US);
+    take_seven();
+    expect(5, SLOTS - 7, 0, "{7,6,5,4,3,2,1}");
+}
+
+Test(attempts, all_that_wait_are_given_back_when_asked)
+{
+    open_attempts(FOREVER_US);
+    take_seven();
+    attempts_give_back(attempts);
+    expect(5, SLOTS - 5, 2, "{7,4,3,2,1}");
+    attempts_forget_given_back(attempts, 1);
+    cr_expect_eq(attempts_given_back(attempts), 1);
+    take(OTHER, "8");
+    expect(6, SLOTS - 6, 1, "{7,8,4,3,2,1}");
+}
+
+Test(attempts, what_has_waited_for_too_long_is_given_back)
+{
+    int64_t began_us;
+
+    open_attempts(PATIENCE_US);
+    began_us = clock_mono_us();
+    take_seven();
+    while (attempts_given_back(attempts) == 0 && clock_mono_us() - began_us < 100 * PATIENCE_US)
+        attempts_wait(attempts, NULL, 0, TURN_MS);
+    cr_expect_geq(clock_mono_us() - began_us, PATIENCE_US);
+    expect(5, SLOTS - 5, 2, "{7,4,3,2,1}");
+}
+
+/* Closes the connections of the attempts, in the order in which they were made, until one ends. */
+Test(attempts, a_failure_gives_back_what_waits_for_its_endpoint)
+{
+    size_t n_ended = 0;
+
+    open_attempts(FOREVER_US);
+    take_seven();
+    close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
+    while (n_ended == 0) {
+        attempts_wait(attempts, NULL, 0, TURN_MS);
+        (void)attempts_ended(attempts, &n_ended);
+    }
+    cr_assert_eq(n_ended, 1);
+    cr_expect(str_equal(attempts_ended(attempts, &n_ended)[0]->endpoint_id, STR(ENDPOINT)));
+    expect(4, SLOTS - 5, 2, "{7,4,3,2}");
+    attempts_forget_ended(attempts, 1);
+    expect(4, SLOTS - 4, 2, "{7,4,3,2}");
 }

@@ -44,7 +44,7 @@ Test(queue, drops_deliveries_that_waited_for_a_day_in_steps)
 /* Claims at most 9 deliveries, for a minute. */
 static const struct db_rows *claim(const char *worker)
 {
-    return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker);
+    return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker, "{}", "{}");
 }
 
 static int64_t release(const char *worker, const char *fences)
@@ -68,6 +68,66 @@ Test(queue, releases_claims_that_a_worker_does_not_attempt)
     postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false");
     cr_assert_eq(release(OTHER, "{}"), 0, "nobody would ever claim it");
     cr_assert_eq(count(CLAIMED), 1);
+}
+
+/* The array of `n` times `id`. */
+static const char *times(int n, const char *id)
+{
+    static char texts[2][2048];
+    static int turn;
+    char *text = texts[turn++ % 2];
+    size_t used = 0;
+
+    for (int i = 0; i < n; i++)
+        used +=
+            (size_t)snprintf(text + used, sizeof(texts[0]) - used, "%c%s", i == 0 ? '{' : ',', id);
+    snprintf(text + used, sizeof(texts[0]) - used, n == 0 ? "{}" : "}");
+    return text;
+}
+
+/* Claims with room for 99, after `n_quick` quick successes at the endpoint. */
+static size_t claim_after(int n_quick, const char *worker)
+{
+    return db_rows_count(RUN(SQL_CLAIM, "99", "99", "99", "60000", worker, times(n_quick, ORG),
+                             times(n_quick, ENDPOINT)));
+}
+
+static void queue_many(bool is_proven)
+{
+    make_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 60, 0, false);
+    (void)RUN(SQL_FAN_OUT, "1000", "64", "4", NOBODY, "100000");
+    cr_assert_eq(queued_of(ORG), 60);
+    if (is_proven)
+        postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
+}
+
+Test(queue, claims_more_for_an_endpoint_that_was_quick)
+{
+    queue_many(true);
+    cr_assert_eq(claim_after(0, ORG), 4);
+    cr_assert_eq(claim_after(0, ORG), 0);
+    cr_assert_eq(claim_after(3, ORG), 3);
+    cr_assert_eq(claim_after(50, ORG), 16 - 7);
+    cr_assert_eq(claim_after(50, ORG), 0);
+    cr_assert_eq(claim_after(0, OTHER), 0, "all its slots are another worker's");
+}
+
+Test(queue, claims_more_for_an_endpoint_only_if_no_other_worker_does)
+{
+    queue_many(true);
+    postgres_do(server.url, "UPDATE webhook.queue SET lease_until = now() + interval '1 h',"
+                            " worker = '" OTHER "' WHERE id = (SELECT min(id::text)::uuid FROM"
+                            " webhook.queue)");
+    cr_assert_eq(claim_after(12, ORG), 3);
+    cr_assert_eq(claim_after(12, OTHER), 0);
+}
+
+Test(queue, claims_one_for_an_endpoint_that_is_not_proven)
+{
+    queue_many(false);
+    cr_assert_eq(claim_after(12, ORG), 1);
+    cr_assert_eq(claim_after(12, ORG), 0);
 }
 
 Test(queue, hands_out_a_delivery_whose_event_is_gone)

@@ -361,7 +361,7 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
     let_one_wait();
     let_be_due("1 s");
     expect_queued(1);
-    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG)), 1);
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}")), 1);
     postgres_do(server.url, "UPDATE webhook.queue SET lease_until = now() - interval '1 s'");
     cr_expect_eq(db_value_int(run_with(SQL_RECOVER, NULL, 0), 0, 0), 1);
     END(FAILED);
@@ -392,7 +392,7 @@ Test(retries, cost_the_same_however_many_wait)
     make_events(ORG, 4, 0, false);
     fan_out();
     postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
-    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG)), 4);
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}")), 4);
     text = ended_as_json((const struct ended[]){SUCCEEDED, SUCCEEDED, FAILED, FAILED}, 4);
     cr_assert_not_null(text);
     snprintf(arguments, sizeof(arguments), "'%s', 100000", text);
