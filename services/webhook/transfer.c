@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/base/arena.h"
+#include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "common/base/log.h"
 
@@ -246,11 +247,13 @@ static void set_request(struct transfer *transfer)
     add_headers(transfer);
 }
 
-void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path)
+void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path,
+                     CURLSH *sessions)
 {
     transfer->attempt = attempt;
     transfer->easy = curl_easy_init();
     must(transfer->easy != NULL);
+    SET(transfer->easy, CURLOPT_SHARE, sessions);
     set_limits(transfer, ca_path);
     set_callbacks(transfer);
     pin(transfer);
@@ -314,14 +317,48 @@ void transfer_free(struct transfer *transfer)
     free(transfer);
 }
 
-enum { FDS_MAX = 32 };
+enum { FDS_MAX = 32, SESSIONS_US = 300 * 1000 * 1000 };
 
 struct transfers {
     struct transfers_options options;
     CURLM *multi;
+    CURLSH *sessions, *old_sessions;
+    int64_t renewal_us; /* clock_mono_us() */
     char ca_path[CA_BUNDLE_PATH];
     int ca_fd;
 };
+
+/* -- TLS sessions ------------------------------------------------------------------------------ */
+
+static CURLSH *new_sessions(void)
+{
+    CURLSH *sessions = curl_share_init();
+    CURLSHcode code;
+
+    must(sessions != NULL);
+    code = curl_share_setopt(sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    must(code == CURLSHE_OK);
+    return sessions;
+}
+
+/* False: a transfer still uses them. */
+static bool free_sessions(CURLSH *sessions)
+{
+    return sessions == NULL || curl_share_cleanup(sessions) == CURLSHE_OK;
+}
+
+/* Transfers under way keep the sessions with which they began. They end long before the next
+   renewal, unless the process was suspended. */
+static void renew_sessions(struct transfers *transfers)
+{
+    const int64_t now_us = clock_mono_us();
+
+    if (now_us < transfers->renewal_us || !free_sessions(transfers->old_sessions))
+        return;
+    transfers->old_sessions = transfers->sessions;
+    transfers->sessions = new_sessions();
+    transfers->renewal_us = now_us + SESSIONS_US;
+}
 
 /* -- all of them: beginning and ending --------------------------------------------------------- */
 
@@ -330,8 +367,9 @@ void transfers_begin(struct transfers *transfers, struct attempt *attempt)
     struct transfer *transfer = transfer_new();
     CURLMcode code;
 
+    renew_sessions(transfers);
     attempt->transfer = transfer;
-    transfer_set_up(transfer, attempt, transfers->ca_path);
+    transfer_set_up(transfer, attempt, transfers->ca_path, transfers->sessions);
     code = curl_multi_add_handle(transfers->multi, transfer->easy);
     must(code == CURLM_OK);
 }
@@ -424,6 +462,7 @@ void transfers_free(struct transfers *transfers)
     if (transfers == NULL)
         return;
     curl_multi_cleanup(transfers->multi);
+    must(free_sessions(transfers->old_sessions) && free_sessions(transfers->sessions));
     curl_global_cleanup();
     ca_bundle_close(transfers->ca_fd);
     free(transfers);

@@ -160,7 +160,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     attempt.begun_us = clock_mono_us();
     attempt.has_ended = false;
     attempt.excerpt_n = 0;
-    transfer_set_up(transfer, &attempt, "/dev/null");
+    transfer_set_up(transfer, &attempt, "/dev/null", NULL);
     transfer_classify(transfer, curl_easy_perform(transfer->easy));
     must(attempt.has_ended && !transfer->was_blocked);
     check_status();

@@ -138,6 +138,7 @@ static void note(struct visit *visit, char path[128])
     id = strstr(body, "\"evt_");
     snprintf(one->event_id, sizeof(one->event_id), "%.36s", id != NULL ? id + 1 : "");
     one->at_us = clock_mono_us();
+    one->was_resumed = visit->tls != NULL && SSL_session_reused(visit->tls) == 1;
     if (++receiver->now > receiver->max)
         receiver->max = receiver->now;
     if (receiver->keeps_nothing)

@@ -36,6 +36,7 @@ struct received {
     char path[128], event[64], delivery[40], timestamp[24], signature[80], host[256], type[64];
     char event_id[40]; /* from the body */
     int64_t at_us;     /* clock_mono_us() */
+    bool was_resumed;  /* the TLS session */
     size_t body_n;
     char body[1024];
 };

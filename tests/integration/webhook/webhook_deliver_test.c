@@ -405,3 +405,23 @@ Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_c
                              org.id, NULL),
                  1, "only the test event is not of an event");
 }
+
+Test(webhook_deliver, a_tls_session_is_resumed_for_the_same_endpoint)
+{
+    struct receiver *receiver = receiver_start("good"), *other = receiver_start("good");
+    struct webhook webhook, elsewhere;
+    struct org org;
+
+    org_new(&org);
+    webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
+    webhook_new(&org, receiver_url(other, "/ok"), "ticket.created", &elsewhere);
+    webhook_test(&org, &webhook);
+    receiver_await(receiver, "/ok", 1, 10000);
+    webhook_test(&org, &webhook);
+    receiver_await(receiver, "/ok", 2, 10000);
+    webhook_test(&org, &elsewhere);
+    receiver_await(other, "/ok", 1, 10000);
+    cr_expect_not(receiver_get(receiver, "/ok", 0)->was_resumed);
+    cr_expect(receiver_get(receiver, "/ok", 1)->was_resumed);
+    cr_expect_not(receiver_get(other, "/ok", 0)->was_resumed);
+}
