@@ -87,6 +87,7 @@ void sender_metrics_init(struct sender_metrics *metrics)
 /* -- when it begins its next transaction ------------------------------------------------------- */
 
 enum {
+    REST_TIMES = 3,           /* the time that the last transaction took */
     REST_US = 4 * 1000,       /* at least */
     REST_IDLE_US = 20 * 1000, /* at least, if no receiver waits */
     REST_MAX_US = 50 * 1000,  /* at most, so that an overloaded machine does not fall behind */
@@ -121,7 +122,7 @@ void schedule_begin(struct schedule *schedule, int64_t now_us)
 void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle)
 {
     const int64_t min_us = is_idle ? REST_IDLE_US : REST_US;
-    int64_t rest_us = is_idle ? 2 * took_us : took_us;
+    int64_t rest_us = REST_TIMES * took_us;
 
     if (rest_us < min_us)
         rest_us = min_us;

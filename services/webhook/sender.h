@@ -43,8 +43,9 @@ void sender_stop(struct sender *sender);
 
 /* -- when it begins its next transaction ------------------------------------------------------- */
 
-/* If there is work: after a rest as long as the last transaction took, or longer, so that clients'
-   requests get the database first. Without work: every `poll_us`. All times are clock_mono_us(). */
+/* If there is work: after a rest three times as long as the last transaction took, so that clients'
+   requests get the database first and a transaction has more to do. Without work: every `poll_us`.
+   All times are clock_mono_us(). */
 struct schedule {
     int64_t poll_us;
     int64_t work_due_us; /* if there is work */

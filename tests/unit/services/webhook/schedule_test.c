@@ -17,15 +17,15 @@ Test(schedule, polls_now_and_then_though_there_is_nothing_to_do)
     cr_assert_eq(schedule_timeout_ms(&schedule, NOW + 1500 * MS, false), 0);
 }
 
-Test(schedule, rests_as_long_as_the_turn_took_within_bounds)
+Test(schedule, rests_three_times_as_long_as_the_turn_took_within_bounds)
 {
     static const struct {
         int64_t took_us;
         bool is_idle;
         int64_t rest_us;
     } cases[] = {
-        {1 * MS, false, 4 * MS}, {10 * MS, false, 10 * MS}, {900 * MS, false, 50 * MS},
-        {1 * MS, true, 20 * MS}, {15 * MS, true, 30 * MS},  {900 * MS, true, 50 * MS},
+        {1 * MS, false, 4 * MS}, {10 * MS, false, 30 * MS}, {900 * MS, false, 50 * MS},
+        {1 * MS, true, 20 * MS}, {15 * MS, true, 45 * MS},  {900 * MS, true, 50 * MS},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
