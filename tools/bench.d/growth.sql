@@ -50,7 +50,7 @@ DECLARE
   ms bigint;
 BEGIN
   FOR c IN 0 .. many - 1 BY 10000 LOOP
-    ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint; -- the seal wants entries of now
+    ms := (extract(epoch FROM clock_timestamp()) * 1000)::bigint; -- only recent entries are sealed
     INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation, http_status,
                                outcome, conversation_id, contact_id)
     SELECT organizations[1 + i % n], to_timestamp(ms / 1000.0), pg_temp.id(ms, md5('entry ' || i)),
