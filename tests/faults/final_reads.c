@@ -6,6 +6,7 @@
 
 #include "tests/faults/ask.h"
 #include "tests/faults/history.h"
+#include "tests/faults/workload_requests.h"
 #include "tests/support/sql.h"
 
 enum { TRIES = 20, PAUSE_MS = 250, RESPONSE_MS = 10000, EVENTS_MS = 90000, PER_PAGE = 100 };

@@ -3,8 +3,7 @@
  * organizations that use the same external ids.
  *
  * What     An open loop: the nth request is due at n / rate, whatever happens to earlier ones,
- *          unless all WORKLOAD_WORKERS are waiting. Its kind and content follow from the seed,
- *          except for ids taken from responses. Each is a line of the history (check_history).
+ *          unless all WORKLOAD_WORKERS are waiting. workload_requests.h decides what it is.
  * Owns     Its threads, between workload_start() and workload_stop().
  * Threads  The test's main thread.
  * Fails    Fails the test if a request cannot be made; any response, or none, is fine here.
@@ -26,26 +25,7 @@ struct workload_counts {
     int64_t latest_us;        /* the longest delay of a request after it was due */
 };
 
-/* The operation of a request, when it was due, whether it was sent then, and whether its response is
-   one that it gets without faults, which may be a refusal. */
-struct workload_answer {
-    const char *operation;
-    int64_t due_us;
-    bool is_on_time; /* only of the first request of a turn */
-    bool is_expected;
-};
-
 void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second);
 struct workload_counts workload_stop(void);
-
-/* For the function set with ask_observe(): the response that it observes; NULL if the request is
-   not the workload's. */
-const struct workload_answer *workload_answer(void);
-
-/* How many external ids an organization has used: x-0 to x-(n-1), where x-i is of contact c-(i /
-   WORKLOAD_PER_CONTACT). */
-unsigned workload_external_ids(int org);
-/* The same for races: race-0 to race-(n-1), of racer-(i / WORKLOAD_PER_CONTACT). */
-unsigned workload_races(int org);
 
 #endif
