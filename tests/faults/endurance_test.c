@@ -1,7 +1,7 @@
 /*
- * Endurance: hours at half the highest rate, with a step of faults every 20 s, keys and endpoints
- * that are created and removed, and new partitions of the audit log. watch-endurance reports what
- * has grown, slowed down or failed.
+ * Endurance: hours at half the highest rate at which webhook deliveries keep up, with a step of
+ * faults every 20 s, keys and endpoints that are created and removed, and new partitions of the
+ * audit log. watch-endurance reports what has grown, slowed down or failed.
  *
  * Watched processes must live long. Of our own, only gateway-1 and conversation-1 are killed, whose
  * other replica stays alive; if the plan kills another one, it is stopped for a while instead.
@@ -26,12 +26,15 @@
 #include "tests/faults/churn.h"
 #include "tests/faults/fault_run.h"
 #include "tests/faults/faulty_stack.h"
-#include "tests/faults/workload.h"
+#include "tests/faults/workload_requests.h"
+#include "tests/support/sql.h"
 
 TestSuite(endurance, .init = stack_have_alone);
 
 enum {
     SEARCH_S = 10,
+    DELIVERED_MS = 180 * 1000,
+    DELIVERED_POLL_MS = 100,
     STEP_MS = 20000,
     STOP_MS = 1500,
     BACKLOG_MS = 15000, /* to send what became due during a fault, at twice the rate at most */
@@ -99,13 +102,31 @@ static void let_live(struct fault_plan *plan)
         }
 }
 
-/* The workers send one request after the other for some seconds. Requests refused for lack of
-   capacity do not count. */
+static void await_delivered(void)
+{
+    const int64_t until_us = clock_mono_us() + DELIVERED_MS * 1000LL;
+
+    while (sql_integer("SELECT ((SELECT count(*) FROM webhook.queue)"
+                       " + (SELECT count(*) FROM webhook.events WHERE NOT dispatched))::int",
+                       NULL) > 0) {
+        cr_assert_lt(clock_mono_us(), until_us, "webhook deliveries do not end");
+        stack_let_run(DELIVERED_POLL_MS);
+    }
+}
+
+/* The workers send one request after the other for some seconds; then the webhook deliveries that
+   these have caused are awaited, because a rate at which they fall behind cannot be kept up.
+   Requests refused for lack of capacity do not count. */
 static int find_highest_rate(const struct org orgs[WORKLOAD_ORGS])
 {
+    const int64_t began_us = clock_mono_us();
+    struct workload_counts counts;
+
     workload_start(orgs, 1, AS_FAST_AS_MAY_BE);
     stack_let_run(SEARCH_S * 1000);
-    return (int)(workload_stop().good / SEARCH_S);
+    counts = workload_stop();
+    await_delivered();
+    return (int)(counts.good * 1000000 / (clock_mono_us() - began_us));
 }
 
 static const char *names_of(bool are_killed)

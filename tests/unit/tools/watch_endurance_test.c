@@ -35,7 +35,7 @@ struct answers {
 
 static struct process audit, nats;
 static struct answers answers;
-static int postgres_files, partition_lines, partitions, failed_answers;
+static int postgres_files, partition_lines, partitions, waiting_s, failed_answers;
 static const char *why_none;
 
 static void set_up(void)
@@ -47,6 +47,7 @@ static void set_up(void)
     postgres_files = 20;
     partition_lines = 3;
     partitions = 1;
+    waiting_s = 1;
     failed_answers = 0;
     why_none = NULL;
 }
@@ -94,9 +95,9 @@ static void write_samples(void)
                 "\"descriptors\":%d,\"connections\":9,\"series\":null,\"disk_kb\":0}\n",
                 s, 30 * postgres_files);
     for (int i = 0; i < partition_lines; i++)
-        fprintf(file, "{\"name\":\"partitions\",\"made\":%d,\"keys\":%d%s%s%s}\n", partitions, i,
-                why_none != NULL ? ",\"why\":\"" : "", why_none != NULL ? why_none : "",
-                why_none != NULL ? "\"" : "");
+        fprintf(file, "{\"name\":\"partitions\",\"made\":%d,\"keys\":%d,\"waiting_s\":%d%s%s%s}\n",
+                partitions, i, i == 1 ? waiting_s : 0, why_none != NULL ? ",\"why\":\"" : "",
+                why_none != NULL ? why_none : "", why_none != NULL ? "\"" : "");
     cr_assert_eq(fclose(file), 0);
 }
 
@@ -238,6 +239,22 @@ Test(watch_endurance, names_a_gap_in_the_watch)
 {
     audit.gap_s = 70;
     expect_report("GAP OF 70 s");
+}
+
+/* -- deliveries ------------------------------------------------------------------------------ */
+
+Test(watch_endurance, names_deliveries_that_fall_behind)
+{
+    waiting_s = 30;
+    expect_report(NULL);
+    waiting_s = 31;
+    expect_report("FALL BEHIND");
+}
+
+Test(watch_endurance, names_deliveries_that_nobody_has_seen)
+{
+    partition_lines = 0;
+    expect_report("NOT SEEN");
 }
 
 /* -- disk ------------------------------------------------------------------------------------ */
