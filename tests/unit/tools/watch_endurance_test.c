@@ -35,7 +35,7 @@ struct answers {
 
 static struct process audit, nats;
 static struct answers answers;
-static int postgres_files, partition_lines, partitions, waiting_s, failed_answers;
+static int postgres_files, files_in_recovery, partition_lines, partitions, waiting_s, failed_answers;
 static const char *why_none;
 
 static void set_up(void)
@@ -44,7 +44,7 @@ static void set_up(void)
     audit = (struct process){.rss_kb = 100, .disk_kb = 20, .ends_s = RUN_S};
     nats = (struct process){.rss_kb = 100, .ends_s = RUN_S, .life_s = LIFE_S};
     answers = (struct answers){.failed_status = 503, .fails_from_s = RUN_S / 2};
-    postgres_files = 20;
+    postgres_files = files_in_recovery = 20;
     partition_lines = 3;
     partitions = 1;
     waiting_s = 1;
@@ -89,11 +89,14 @@ static void write_samples(void)
 
     write_samples_of(file, "audit-0", &audit);
     write_samples_of(file, "nats", &nats);
-    for (int s = 0; s <= RUN_S; s += SAMPLE_S)
+    for (int s = 0; s <= RUN_S; s += SAMPLE_S) {
+        const int processes = s == SETTLING_S ? 3 : 30;
+
         fprintf(file,
-                "{\"name\":\"postgres\",\"pid\":7,\"at\":%d,\"processes\":30,\"rss_kb\":9,"
+                "{\"name\":\"postgres\",\"pid\":7,\"at\":%d,\"processes\":%d,\"rss_kb\":9,"
                 "\"descriptors\":%d,\"connections\":9,\"series\":null,\"disk_kb\":0}\n",
-                s, 30 * postgres_files);
+                s, processes, processes * (processes == 3 ? files_in_recovery : postgres_files));
+    }
     for (int i = 0; i < partition_lines; i++)
         fprintf(file, "{\"name\":\"partitions\",\"made\":%d,\"keys\":%d,\"waiting_s\":%d%s%s%s}\n",
                 partitions, i, i == 1 ? waiting_s : 0, why_none != NULL ? ",\"why\":\"" : "",
@@ -203,6 +206,12 @@ Test(watch_endurance, names_files_of_postgresql_that_are_too_many)
 {
     postgres_files = 61;
     expect_report("TOO MANY");
+}
+
+Test(watch_endurance, allows_more_files_for_the_few_processes_of_a_recovery)
+{
+    files_in_recovery = 200;
+    expect_report(NULL);
 }
 
 Test(watch_endurance, names_a_process_that_was_started_again)
