@@ -27,11 +27,6 @@ int attempt_left_ms(const struct attempt *attempt)
     return left_us > 0 ? (int)((left_us + 999) / 1000) : 0;
 }
 
-bool attempt_was_quick(const struct attempt *attempt)
-{
-    return attempt->failure == FAILURE_NONE && attempt->total_us < ATTEMPT_QUICK_US;
-}
-
 void attempt_end(struct attempt *attempt, enum failure failure)
 {
     attempt->has_ended = true;

@@ -13,7 +13,6 @@
 #include "services/webhook/webhook_url.h"
 
 #define ATTEMPT_LIMIT_MS    8000 /* in all, from the lookup to the end of the response */
-#define ATTEMPT_QUICK_US    (250 * 1000)
 #define ATTEMPT_EXCERPT_MAX 4096
 #define ATTEMPT_SIGNATURE   67 /* "v1=" and 64 hex digits */
 
@@ -68,9 +67,6 @@ struct attempt {
 int attempt_left_ms(const struct attempt *attempt);
 /* Records the end; FAILURE_NONE is a success. */
 void attempt_end(struct attempt *attempt, enum failure failure);
-/* Whether it succeeded so soon that more can be claimed for its endpoint than it may have under
-   way: they will begin long before the next transaction but one. */
-bool attempt_was_quick(const struct attempt *attempt);
 
 /* Makes text safe to display: invalid UTF-8, control characters other than \n and \t, and
    characters that change the direction of writing become full stops. The result is never longer. */

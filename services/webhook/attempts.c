@@ -66,6 +66,12 @@ static bool has_room(const struct attempts *attempts, const struct attempt *atte
     return n < ATTEMPTS_AN_ENDPOINT;
 }
 
+static void vacate(struct attempts *attempts, struct attempt *attempt)
+{
+    attempts->vacant[attempts->n_vacant++] = attempt;
+    metric_add(attempts->options.metrics->claimed, -1);
+}
+
 static struct attempt *stop_waiting(struct attempts *attempts, size_t i)
 {
     struct attempt *attempt = attempts->waiting[i];
@@ -82,7 +88,7 @@ static void give_back(struct attempts *attempts, size_t i)
     struct attempt *attempt = stop_waiting(attempts, i);
 
     attempt->fence = STR_NONE;
-    attempts->vacant[attempts->n_vacant++] = attempt;
+    vacate(attempts, attempt);
     attempts->n_given_back++;
 }
 
@@ -264,6 +270,7 @@ static struct attempt *take_slot(struct attempts *attempts, const struct deliver
     struct attempt *attempt = attempts->vacant[--attempts->n_vacant];
     struct arena arena = attempt->arena;
 
+    metric_add(attempts->options.metrics->claimed, 1);
     arena_clear(&arena);
     *attempt = (struct attempt){
         .arena = arena,
@@ -344,7 +351,7 @@ void attempts_forget_ended(struct attempts *attempts, size_t n)
 {
     must(n <= attempts->n_ended);
     for (size_t i = 0; i < n; i++)
-        attempts->vacant[attempts->n_vacant++] = attempts->ended[i];
+        vacate(attempts, attempts->ended[i]);
     for (size_t i = n; i < attempts->n_ended; i++)
         attempts->ended[i - n] = attempts->ended[i];
     attempts->n_ended -= n;
@@ -376,6 +383,9 @@ void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int 
     transfers_wait(attempts->transfers, all, n + n_lookups,
                    dns_lookups_timeout_ms(attempts->lookups, timeout_ms));
     memcpy(fds, all, n * sizeof(*fds));
+    /* Before anything ends and begins another: the claims may have expired in a process that was
+       suspended. */
+    give_back_late(attempts);
     if (clock_mono_us() >= attempts->refresh_due_us) {
         address_policy_refresh(&attempts->policy);
         attempts->refresh_due_us = clock_mono_us() + REFRESH_US;
@@ -383,7 +393,6 @@ void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int 
     dns_lookups_process(attempts->lookups, all + n, n_lookups);
     transfers_step(attempts->transfers);
     end_late_lookups(attempts);
-    give_back_late(attempts);
 }
 
 void attempts_wake(struct attempts *attempts)

@@ -33,8 +33,7 @@ struct attempts;
 struct attempts_options {
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;
-    int64_t
-        patience_us; /* how long a claim may wait for attempts before it; far less than it lasts */
+    int64_t patience_us; /* how long a claim may wait for attempts before it */
     const struct webhook *webhook;
     struct sender_metrics *metrics;
 };

@@ -37,6 +37,7 @@ struct queue {
     char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
     int claim_ms, timeout_ms; /* timeout_ms is shorter: a claim outlives its transaction */
     int budget;
+    int64_t quick_us;
 };
 
 struct queue *queue_new(const struct queue_options *options)
@@ -48,6 +49,7 @@ struct queue *queue_new(const struct queue_options *options)
     queue->claim_ms = options->claim_ms;
     queue->timeout_ms = options->claim_ms * 3 / 5;
     queue->budget = options->budget;
+    queue->quick_us = options->patience_us / 4;
     uuid_format(&worker, queue->worker);
     uuid_format(&(struct uuid){0}, queue->served);
     uuid_format(&(struct uuid){0}, queue->resent);
@@ -165,6 +167,12 @@ static void read_complete(const struct db_rows *rows, struct queue_result *out)
 
 /* -- claims ----------------------------------------------------------------------------------- */
 
+/* It succeeded so quickly that all that waits for its endpoint begins before it is given back. */
+static bool was_quick(const struct queue *queue, const struct attempt *attempt)
+{
+    return attempt->failure == FAILURE_NONE && attempt->total_us < queue->quick_us;
+}
+
 /* The organization and endpoint of each quick attempt, as two arrays. */
 static void list_quick(struct queue *queue, const struct queue_wants *wants, struct str lists[2])
 {
@@ -173,7 +181,7 @@ static void list_quick(struct queue *queue, const struct queue_wants *wants, str
     array_open(&organizations, &queue->arena, 1024);
     array_open(&endpoints, &queue->arena, 1024);
     for (size_t i = 0; i < wants->n_ended; i++) {
-        if (!attempt_was_quick(wants->ended[i]))
+        if (!was_quick(queue, wants->ended[i]))
             continue;
         array_add_plain(&organizations, wants->ended[i]->organization_id);
         array_add_plain(&endpoints, wants->ended[i]->endpoint_id);
@@ -201,14 +209,18 @@ static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
     return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
 }
 
-/* Renews these claims and releases this worker's others. */
-static size_t keep_claims(struct queue *queue, struct str claimed)
+static void add_renew(struct queue *queue, struct str claimed)
 {
-    const db_param kept[] = {claimed, number(queue, queue->claim_ms)};
-    const db_param others[] = {str_of(queue->worker), claimed};
+    const db_param params[] = {claimed, number(queue, queue->claim_ms)};
 
-    db_add(queue->db, SQL_RENEW, kept, 2);
-    return db_add(queue->db, SQL_RELEASE, others, 2);
+    db_add(queue->db, SQL_RENEW, params, ARRAY_SIZE(params));
+}
+
+static size_t add_release(struct queue *queue, struct str claimed)
+{
+    const db_param params[] = {str_of(queue->worker), claimed};
+
+    return db_add(queue->db, SQL_RELEASE, params, ARRAY_SIZE(params));
 }
 
 static void read_claims(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
@@ -318,8 +330,10 @@ static struct places add_all(struct queue *queue, const struct queue_wants *want
     db_add(queue->db, SQL_LOCK_QUEUE, NULL, 0);
     if (wants->n_ended > 0)
         at.complete = add_complete(queue, wants);
-    if (wants->claimed.p != NULL)
-        at.release = keep_claims(queue, wants->claimed);
+    if (wants->renews)
+        add_renew(queue, wants->claimed);
+    if (wants->releases)
+        at.release = add_release(queue, wants->claimed);
     if (wants->recovers)
         at.recover = db_add(queue->db, SQL_RECOVER, NULL, 0);
     if (wants->fans_out)
@@ -469,6 +483,7 @@ struct queue_thread *queue_thread_new(const struct queue_thread_options *options
         .name = options->name,
         .claim_ms = options->claim_ms,
         .budget = options->budget,
+        .patience_us = options->patience_us,
     });
     if (self->queue == NULL) {
         free(self);

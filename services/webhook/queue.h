@@ -29,16 +29,18 @@ struct queue;
 
 struct queue_options {
     const char *database_url, *name;
-    int claim_ms; /* a claim that is not renewed for this long expires */
-    int budget;   /* deliveries per organization and minute */
+    int claim_ms;        /* a claim that is not renewed for this long expires */
+    int budget;          /* deliveries per organization and minute */
+    int64_t patience_us; /* how long a claim may wait for attempts before it */
 };
 
 struct queue_wants {
     struct attempt *const *ended;
     size_t n_ended;
-    struct str
-        claimed; /* fences, in PostgreSQL's array syntax; STR_NONE = do not renew or release */
-    size_t n_given_back; /* claims that are not in `claimed` any more */
+    struct str claimed;  /* fences of the claims in use, in PostgreSQL's array syntax */
+    size_t n_given_back; /* claims that are not in use any more */
+    bool renews;         /* the claims in use */
+    bool releases;       /* the others */
     bool recovers;
     bool fans_out;
     bool resends; /* queues the events of resend-failed, which may be thousands */
@@ -81,6 +83,7 @@ MUST_CHECK enum status queue_transact(struct queue *queue, const struct queue_wa
 struct queue_thread_options {
     const char *database_url, *name;
     int claim_ms, budget;
+    int64_t patience_us;
     void (*wake)(void *closure); /* a transaction has ended */
     void *closure;
 };

@@ -67,6 +67,9 @@ void sender_metrics_init(struct sender_metrics *metrics)
         metric_histogram_seconds("conversations_webhook_wait_seconds", NULL, "Time in the queue");
     metrics->transaction_seconds = metric_histogram_seconds("conversations_webhook_turn_seconds",
                                                             NULL, "Transactions of the sender");
+    metrics->claimed = metric_gauge("conversations_webhook_claimed", NULL,
+                                    "Deliveries claimed: in flight, waiting for others to the same "
+                                    "endpoint, or to be completed");
     metrics->under_way =
         metric_gauge("conversations_webhook_under_way", NULL, "Attempts in flight");
     metrics->events =
@@ -218,7 +221,9 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     };
     int busy;
 
-    if (polls || wants.n_given_back > 0)
+    wants.renews = polls;
+    wants.releases = polls || wants.n_given_back > 0;
+    if (wants.releases)
         wants.claimed = attempts_fences(sender->attempts);
     wants.ended = attempts_ended(sender->attempts, &wants.n_ended);
     busy = all - (int)(attempts_vacant(sender->attempts) + wants.n_ended);
@@ -411,6 +416,7 @@ static bool open_parts(struct sender *sender)
         .name = options->name,
         .claim_ms = options->claim_ms,
         .budget = options->budget,
+        .patience_us = sender->schedule.poll_us,
         .wake = on_transaction,
         .closure = sender,
     });

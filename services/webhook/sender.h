@@ -69,7 +69,7 @@ struct sender_metrics {
     struct metric *seconds;           /* of an attempt */
     struct metric *wait_seconds;      /* from queued to begun */
     struct metric *transaction_seconds;
-    struct metric *under_way;
+    struct metric *claimed, *under_way;
     struct metric *events, *fanned;
     struct metric *skipped[QUEUE_SKIPS], *unrecorded;
     struct metric *scheduled, *unscheduled, *retried, *dropped;

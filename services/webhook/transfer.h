@@ -5,11 +5,12 @@
  *          close at a moment that leaves unclear whether the receiver has seen the request. The
  *          connection goes to the address that was checked and to no other. The certificate must be
  *          valid for the host of the URL, by the system's CA certificates and the operator's, which
- *          are in one file in memory. The TLS sessions of eight hosts are kept, each for its host,
- *          address and port, and resumed, which takes half the time of a handshake; all are
- *          forgotten every five minutes, so that certificates are verified again. HTTP/2 or 1.1; no redirects, no proxy whatever the
- *          environment says, no compression, no name lookups. Up to 4 KB of a response's body are
- *          read, then the connection is closed; its headers may have up to 16 KB.
+ *          are in one file in memory. The TLS sessions of the eight receivers that were sent to last
+ *          are kept, each for its host, address and port, and resumed, which takes half the time of
+ *          a handshake. After five minutes all are forgotten, so that certificates are verified
+ *          again. HTTP/2 or 1.1; no redirects, no proxy whatever the environment says, no
+ *          compression, no name lookups. Up to 4 KB of a response's body are read, then the
+ *          connection is closed; its headers may have up to 16 KB.
  * Owns     transfer_free() frees what transfer_new() returns, transfers_free() what transfers_new()
  *          returns. Attempts belong to the caller; one that is under way ends with attempt_end()
  *          within its time limit.

@@ -7,7 +7,8 @@
 --
 -- To a proven endpoint, the worker has 4 attempts under way at a time, but may claim more: one for
 -- each quick success that this transaction completes, up to 12, which begin as soon as others end.
--- Only one worker at a time may do so, and the others then claim nothing for this endpoint.
+-- Only a worker that is the only one with claims for this endpoint may do so. If several have some,
+-- all but one stop claiming for it until theirs are completed.
 --
 -- Rows are found once and then updated by ctid: see fan_out.sql.
 --
@@ -20,7 +21,8 @@
 -- columns: organization_id endpoint_id id fence event_id event_type created_at data url signing
 -- columns: secret waited_us
 WITH busy AS MATERIALIZED (
-  SELECT organization_id, endpoint_id, count(*)::integer AS n, bool_and(worker = $5::uuid) AS is_own
+  SELECT organization_id, endpoint_id, count(*)::integer AS n, bool_and(worker = $5::uuid) AS is_own,
+         bool_or(worker < $5) AS yields
     FROM webhook.queue
    WHERE lease_until IS NOT NULL
    GROUP BY organization_id, endpoint_id
@@ -41,6 +43,7 @@ WITH busy AS MATERIALIZED (
   SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid,
          CASE WHEN NOT e.proven THEN 1
               WHEN coalesce(b.is_own, true) THEN 4 + coalesce(k.n, 0)
+              WHEN b.yields THEN 0
               ELSE 4 END - coalesce(b.n, 0) AS room
     FROM webhook.endpoints e
     LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id

@@ -1,18 +1,39 @@
 -- Releases deliveries that this process has claimed but does not attempt, because the claim's
 -- result was lost or came too late, or because it was given back. Nothing was sent, so they wait as
--- before. If the endpoint is disabled or deleted, the claim is left to expire.
+-- before. If the endpoint has been disabled or deleted since, they are logged as skipped instead,
+-- like those that were not claimed then.
 -- $1 worker, $2 fences of the claims that it attempts or will attempt
 -- columns: released
-WITH released AS (
-  UPDATE webhook.queue q
+WITH held AS MATERIALIZED (
+  SELECT q.ctid, e.enabled, e.ctid AS endpoint
+    FROM webhook.queue q
+    LEFT JOIN LATERAL (
+      SELECT enabled, ctid FROM webhook.endpoints
+       WHERE organization_id = q.organization_id AND id = q.endpoint_id
+      OFFSET 0) AS e ON true
+   WHERE q.lease_until IS NOT NULL AND q.worker = $1::uuid AND q.fence <> ALL ($2::bigint[])
+), released AS (
+  UPDATE webhook.queue
      SET claimed_at = NULL, lease_until = NULL, fence = NULL, worker = NULL
-   WHERE lease_until IS NOT NULL AND worker = $1::uuid AND fence <> ALL ($2::bigint[])
-     AND (SELECT enabled FROM webhook.endpoints e
-           WHERE e.organization_id = q.organization_id AND e.id = q.endpoint_id)
-  RETURNING organization_id, endpoint_id
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM held WHERE enabled))
 ), marked AS (
-  UPDATE webhook.endpoints e SET has_work = true
-    FROM (SELECT DISTINCT organization_id, endpoint_id FROM released) AS h
-   WHERE e.organization_id = h.organization_id AND e.id = h.endpoint_id
+  UPDATE webhook.endpoints SET has_work = true
+   WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM held WHERE enabled))
+), dropped AS (
+  DELETE FROM webhook.queue
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM held WHERE enabled IS NOT TRUE))
+  RETURNING *
+), logged AS (
+  INSERT INTO webhook.deliveries (organization_id, created_at, id, endpoint_id, event_id,
+                                  event_type, cause, previous_id, retry, state, error,
+                                  finished_at)
+  SELECT organization_id, created_at, id, endpoint_id, event_id, event_type, cause, previous_id, retry,
+         'skipped',
+         CASE WHEN EXISTS (SELECT FROM webhook.endpoints e
+                            WHERE e.organization_id = dropped.organization_id
+                              AND e.id = dropped.endpoint_id)
+              THEN 'endpoint_disabled' ELSE 'endpoint_deleted' END,
+         clock_timestamp()
+    FROM dropped
 )
-SELECT count(*) AS released FROM released
+SELECT count(*) AS released FROM held

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "common/base/clock.h"
 #include "common/base/str.h"
 #include "tests/support/never_free.h"
 #include "tests/support/sql.h"
@@ -386,7 +387,9 @@ Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
 Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_claimed)
 {
     enum { EVENTS = 200, TIMEOUT_MS = 60000 };
+    const int64_t until_us = clock_mono_us() + TIMEOUT_MS * INT64_C(1000);
     struct receiver *receiver = receiver_start("good");
+    int64_t most_claimed = 0;
     struct webhook webhook;
     struct org org;
 
@@ -398,7 +401,18 @@ Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_c
              " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
              " SELECT count(*) FROM made",
              org.id, format("%d", EVENTS), NULL);
+    while (receiver_count(receiver, "/slow") < EVENTS) {
+        const int64_t claimed =
+            sql_integer("SELECT count(*) FROM webhook.queue WHERE"
+                        " organization_id = $1::uuid AND lease_until IS NOT NULL",
+                        org.id, NULL);
+
+        if (claimed > most_claimed)
+            most_claimed = claimed;
+        cr_assert_lt(clock_mono_us(), until_us, "not all are delivered");
+    }
     receiver_await(receiver, "/slow", EVENTS + 1, TIMEOUT_MS);
+    cr_expect_gt(most_claimed, 4);
     cr_expect_leq(receiver_most_at_once(receiver), 4);
     cr_expect_eq(sql_integer("SELECT count(DISTINCT event_id) FROM webhook.deliveries WHERE"
                              " organization_id = $1::uuid AND cause <> 'event'",
@@ -406,22 +420,28 @@ Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_c
                  1, "only the test event is not of an event");
 }
 
+/* The next may be the first after the sessions were forgotten, but not all of them. */
 Test(webhook_deliver, a_tls_session_is_resumed_for_the_same_endpoint)
 {
+    enum { TRIES = 5, TIMEOUT_MS = 10000 };
     struct receiver *receiver = receiver_start("good"), *other = receiver_start("good");
     struct webhook webhook, elsewhere;
+    bool was_resumed = false;
     struct org org;
 
     org_new(&org);
     webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     webhook_new(&org, receiver_url(other, "/ok"), "ticket.created", &elsewhere);
     webhook_test(&org, &webhook);
-    receiver_await(receiver, "/ok", 1, 10000);
-    webhook_test(&org, &webhook);
-    receiver_await(receiver, "/ok", 2, 10000);
-    webhook_test(&org, &elsewhere);
-    receiver_await(other, "/ok", 1, 10000);
+    receiver_await(receiver, "/ok", 1, TIMEOUT_MS);
     cr_expect_not(receiver_get(receiver, "/ok", 0)->was_resumed);
-    cr_expect(receiver_get(receiver, "/ok", 1)->was_resumed);
+    for (size_t i = 1; i <= TRIES && !was_resumed; i++) {
+        webhook_test(&org, &webhook);
+        receiver_await(receiver, "/ok", i + 1, TIMEOUT_MS);
+        was_resumed = receiver_get(receiver, "/ok", i)->was_resumed;
+    }
+    cr_expect(was_resumed);
+    webhook_test(&org, &elsewhere);
+    receiver_await(other, "/ok", 1, TIMEOUT_MS);
     cr_expect_not(receiver_get(other, "/ok", 0)->was_resumed);
 }

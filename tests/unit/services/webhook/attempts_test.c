@@ -3,6 +3,8 @@
 #include <criterion/criterion.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -11,6 +13,7 @@
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/sender.h"
+#include "tests/support/receiver.h"
 
 #define ORG      "01920000-0000-7000-8000-000000000001"
 #define ENDPOINT "01920000-0000-7000-8000-00000000000a"
@@ -18,7 +21,7 @@
 
 #define FOREVER_US (INT64_C(3600) * 1000 * 1000)
 
-enum { SLOTS = 16, PATIENCE_US = 50 * 1000, TURN_MS = 10 };
+enum { SLOTS = 16, PATIENCE_US = 50 * 1000, TURN_MS = 10, ENDED_US = 20 * 1000 * 1000 };
 
 static struct sender_metrics metrics;
 static struct webhook webhook;
@@ -39,11 +42,19 @@ static void listen_only(void)
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/", ntohs(at.sin_port));
 }
 
+static void open_attempts_trusting(int64_t patience_us, const char *ca_file)
+{
+    attempts = attempts_new(&(struct attempts_options){.ca_file = ca_file,
+                                                       .slots = SLOTS,
+                                                       .patience_us = patience_us,
+                                                       .webhook = &webhook,
+                                                       .metrics = &metrics});
+    cr_assert_not_null(attempts);
+}
+
 static void open_attempts(int64_t patience_us)
 {
-    attempts = attempts_new(&(struct attempts_options){
-        .slots = SLOTS, .patience_us = patience_us, .webhook = &webhook, .metrics = &metrics});
-    cr_assert_not_null(attempts);
+    open_attempts_trusting(patience_us, NULL);
 }
 
 static void start(void)
@@ -126,21 +137,52 @@ Test(attempts, what_has_waited_for_too_long_is_given_back)
     expect(5, SLOTS - 5, 2, "{7,4,3,2,1}");
 }
 
+static void await_ended(size_t n)
+{
+    const int64_t until_us = clock_mono_us() + ENDED_US;
+    size_t n_ended = 0;
+
+    while (n_ended < n && clock_mono_us() < until_us) {
+        attempts_wait(attempts, NULL, 0, TURN_MS);
+        (void)attempts_ended(attempts, &n_ended);
+    }
+    cr_assert_eq(n_ended, n);
+}
+
 /* Closes the connections of the attempts, in the order in which they were made, until one ends. */
 Test(attempts, a_failure_gives_back_what_waits_for_its_endpoint)
 {
-    size_t n_ended = 0;
+    size_t n_ended;
 
     open_attempts(FOREVER_US);
     take_seven();
     close(accept4(listener, NULL, NULL, SOCK_CLOEXEC));
-    while (n_ended == 0) {
-        attempts_wait(attempts, NULL, 0, TURN_MS);
-        (void)attempts_ended(attempts, &n_ended);
-    }
-    cr_assert_eq(n_ended, 1);
+    await_ended(1);
     cr_expect(str_equal(attempts_ended(attempts, &n_ended)[0]->endpoint_id, STR(ENDPOINT)));
     expect(4, SLOTS - 5, 2, "{7,4,3,2}");
     attempts_forget_ended(attempts, 1);
     expect(4, SLOTS - 4, 2, "{7,4,3,2}");
+}
+
+Test(attempts, a_success_begins_what_waits_for_its_endpoint)
+{
+    char folder[] = "/tmp/attempts-XXXXXX", text[128];
+    struct receiver *receiver;
+
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(text, sizeof(text), "tests/support/make-certificates %s", folder);
+    cr_assert_eq(system(text), 0);
+    cr_assert_eq(setenv("WEBHOOK_CERTIFICATES", folder, 1), 0);
+    receiver = receiver_start("good");
+    snprintf(url, sizeof(url), "%s", receiver_url(receiver, "/ok"));
+    snprintf(text, sizeof(text), "%s/authority.pem", folder);
+    open_attempts_trusting(FOREVER_US, text);
+    take_seven();
+    await_ended(7);
+    expect(0, SLOTS - 7, 0, "{}");
+    cr_expect_leq(receiver_most_at_once(receiver), 5);
+    for (size_t i = 0, n; i < 7; i++)
+        cr_expect_eq(attempts_ended(attempts, &n)[i]->failure, FAILURE_NONE);
+    snprintf(text, sizeof(text), "rm -r %s", folder);
+    cr_assert_eq(system(text), 0);
 }

@@ -64,10 +64,26 @@ Test(queue, releases_claims_that_a_worker_does_not_attempt)
     cr_assert_eq(release(ORG, "{2}"), 1);
     cr_assert_eq(db_rows_count(claim(OTHER)), 1, "it waits again");
     cr_assert_eq(count("SELECT crashes + fence FROM webhook.queue"), 2);
+}
 
+Test(queue, skips_what_it_releases_for_a_disabled_or_deleted_endpoint)
+{
+    queue_one();
+    cr_assert_eq(db_rows_count(claim(ORG)), 1);
     postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false");
-    cr_assert_eq(release(OTHER, "{}"), 0, "nobody would ever claim it");
-    cr_assert_eq(count(CLAIMED), 1);
+    cr_assert_eq(release(ORG, "{1}"), 0, "it is in progress");
+    cr_assert_eq(release(ORG, "{}"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 0);
+    cr_assert_eq(count(SKIPPED("endpoint_disabled")), 1);
+
+    postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = true");
+    make_events(ORG, 1, 0, false);
+    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000");
+    cr_assert_eq(db_rows_count(claim(ORG)), 1);
+    postgres_do(server.url, "DELETE FROM webhook.endpoints");
+    cr_assert_eq(release(ORG, "{}"), 1);
+    cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 0);
+    cr_assert_eq(count(SKIPPED("endpoint_deleted")), 1);
 }
 
 /* The array of `n` times `id`. */
@@ -97,7 +113,6 @@ static void queue_many(bool is_proven)
     make_endpoint(ORG, ENDPOINT);
     make_events(ORG, 60, 0, false);
     (void)RUN(SQL_FAN_OUT, "1000", "64", "4", NOBODY, "100000");
-    cr_assert_eq(queued_of(ORG), 60);
     if (is_proven)
         postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
 }
@@ -113,14 +128,44 @@ Test(queue, claims_more_for_an_endpoint_that_was_quick)
     cr_assert_eq(claim_after(0, OTHER), 0, "all its slots are another worker's");
 }
 
-Test(queue, claims_more_for_an_endpoint_only_if_no_other_worker_does)
+#define COMPLETE_ONE(worker)                                                                       \
+    "DELETE FROM webhook.queue WHERE id = (SELECT id FROM webhook.queue WHERE worker = '" worker   \
+    "' LIMIT 1)"
+
+/* ORG and OTHER are workers, too. */
+Test(queue, lets_one_of_several_workers_claim_for_an_endpoint)
 {
     queue_many(true);
     postgres_do(server.url, "UPDATE webhook.queue SET lease_until = now() + interval '1 h',"
-                            " worker = '" OTHER "' WHERE id = (SELECT min(id::text)::uuid FROM"
-                            " webhook.queue)");
-    cr_assert_eq(claim_after(12, ORG), 3);
+                            " worker = '" OTHER "' WHERE id IN (SELECT id FROM webhook.queue"
+                            " ORDER BY id LIMIT 2)");
+    cr_assert_eq(claim_after(12, ORG), 2, "no more than 4 in all");
+    postgres_do(server.url, COMPLETE_ONE(OTHER));
     cr_assert_eq(claim_after(12, OTHER), 0);
+    cr_assert_eq(claim_after(12, ORG), 1);
+    postgres_do(server.url, COMPLETE_ONE(OTHER));
+    cr_assert_eq(claim_after(12, OTHER), 0);
+    cr_assert_eq(claim_after(12, ORG), 13);
+}
+
+Test(queue, claims_no_more_for_quick_endpoints_than_an_organization_may_have)
+{
+    char endpoints[2048];
+    size_t n = 0;
+
+    make_endpoint(ORG, OTHER);
+    queue_many(true);
+    cr_assert_eq(queued_of(ORG), 120);
+    for (int i = 0; i < 12; i++)
+        n += (size_t)snprintf(endpoints + n, sizeof(endpoints) - n, "%c" ENDPOINT "," OTHER,
+                              i == 0 ? '{' : ',');
+    snprintf(endpoints + n, sizeof(endpoints) - n, "}");
+    cr_assert_eq(
+        db_rows_count(RUN(SQL_CLAIM, "99", "99", "99", "60000", ORG, times(24, ORG), endpoints)),
+        28);
+    cr_assert_eq(count("SELECT max(n) FROM (SELECT count(*) AS n FROM webhook.queue WHERE"
+                       " lease_until IS NOT NULL GROUP BY endpoint_id) AS q"),
+                 14, "in equal parts");
 }
 
 Test(queue, claims_one_for_an_endpoint_that_is_not_proven)
