@@ -101,7 +101,7 @@ static void give_back_others(struct attempts *attempts, const struct attempt *fa
 
 static void give_back_late(struct attempts *attempts)
 {
-    const int64_t latest_us = clock_mono_us() - attempts->options.patience_us;
+    const int64_t latest_us = clock_mono_us() - attempts->options.wait_timeout_us;
 
     while (attempts->n_waiting > 0 && attempts->waiting[0]->taken_us < latest_us)
         give_back(attempts, 0);

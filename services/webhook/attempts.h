@@ -9,7 +9,7 @@
  *          At most ATTEMPTS_AN_ENDPOINT go to an endpoint at a time; further claims wait here, so
  *          that the next attempt need not wait for the next transaction. A claim is given back, as
  *          if it had never been made, when an attempt to its endpoint fails or when it has waited
- *          for `patience_us`.
+ *          for `wait_timeout_us`.
  * Owns     attempts_free() frees what attempts_new() returns. A slot reuses the arena of an attempt
  *          for the next one.
  * Threads  The sender's, apart from attempts_wake().
@@ -33,7 +33,7 @@ struct attempts;
 struct attempts_options {
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;
-    int64_t patience_us; /* how long a claim may wait for attempts before it */
+    int64_t wait_timeout_us; /* how long a claim may wait for attempts before it */
     const struct webhook *webhook;
     struct sender_metrics *metrics;
 };

@@ -1,15 +1,11 @@
 #include "services/webhook/queue.h"
 
-#include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/watchdog.h"
 #include "common/db/db.h"
 #include "common/db/params.h"
 #include "common/json/json.h"
@@ -49,7 +45,7 @@ struct queue *queue_new(const struct queue_options *options)
     queue->claim_ms = options->claim_ms;
     queue->timeout_ms = options->claim_ms * 3 / 5;
     queue->budget = options->budget;
-    queue->quick_us = options->patience_us / 4;
+    queue->quick_us = options->wait_timeout_us / 4;
     uuid_format(&worker, queue->worker);
     uuid_format(&(struct uuid){0}, queue->served);
     uuid_format(&(struct uuid){0}, queue->resent);
@@ -387,131 +383,4 @@ enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
     if (st == ST_OK)
         read_all(queue, &at, out);
     return st;
-}
-
-/* -- the thread -------------------------------------------------------------------------------- */
-
-struct queue_thread {
-    struct queue_thread_options options;
-    struct queue *queue;
-    pthread_t thread;
-
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    /* Guarded by the lock. While the state is UNDER_WAY, only the thread uses `transaction`. */
-    enum { NONE, UNDER_WAY, ENDED } state;
-    bool is_stopping;
-    struct queue_transaction transaction;
-};
-
-static void take(struct queue_thread *self)
-{
-    struct queue_transaction *transaction = &self->transaction;
-    const int64_t began_us = clock_mono_us();
-
-    transaction->st = queue_is_up(self->queue)
-                          ? queue_transact(self->queue, &transaction->wants, &transaction->result)
-                          : ST_UNAVAILABLE;
-    transaction->took_us = clock_mono_us() - began_us;
-}
-
-static void wait_a_slice(struct queue_thread *self)
-{
-    const int64_t until_us = clock_mono_us() + WATCHDOG_SLICE_MS * 1000;
-    const struct timespec until = {.tv_sec = until_us / 1000000,
-                                   .tv_nsec = until_us % 1000000 * 1000};
-
-    watchdog_kick();
-    (void)pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &until);
-}
-
-static void *run(void *closure)
-{
-    struct queue_thread *self = closure;
-
-    watchdog_begin("queue");
-    pthread_mutex_lock(&self->lock);
-    while (!self->is_stopping) {
-        if (self->state != UNDER_WAY) {
-            wait_a_slice(self);
-            continue;
-        }
-        pthread_mutex_unlock(&self->lock);
-        take(self);
-        pthread_mutex_lock(&self->lock);
-        self->state = ENDED;
-        self->options.wake(self->options.closure);
-    }
-    pthread_mutex_unlock(&self->lock);
-    watchdog_end();
-    return NULL;
-}
-
-void queue_thread_begin(struct queue_thread *self, const struct queue_wants *wants)
-{
-    pthread_mutex_lock(&self->lock);
-    must(self->state == NONE);
-    self->transaction = (struct queue_transaction){.wants = *wants};
-    self->state = UNDER_WAY;
-    pthread_cond_signal(&self->changed);
-    pthread_mutex_unlock(&self->lock);
-}
-
-bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out)
-{
-    bool has_ended;
-
-    pthread_mutex_lock(&self->lock);
-    has_ended = self->state == ENDED;
-    if (has_ended) {
-        *out = self->transaction;
-        self->state = NONE;
-    }
-    pthread_mutex_unlock(&self->lock);
-    return has_ended;
-}
-
-struct queue_thread *queue_thread_new(const struct queue_thread_options *options)
-{
-    struct queue_thread *self = calloc(1, sizeof(*self));
-    int failed;
-
-    must(self != NULL);
-    self->options = *options;
-    self->queue = queue_new(&(struct queue_options){
-        .database_url = options->database_url,
-        .name = options->name,
-        .claim_ms = options->claim_ms,
-        .budget = options->budget,
-        .patience_us = options->patience_us,
-    });
-    if (self->queue == NULL) {
-        free(self);
-        return NULL;
-    }
-    failed = pthread_mutex_init(&self->lock, NULL);
-    must(failed == 0);
-    failed = pthread_cond_init(&self->changed, NULL);
-    must(failed == 0);
-    failed = pthread_create(&self->thread, NULL, run, self);
-    must(failed == 0);
-    return self;
-}
-
-void queue_thread_free(struct queue_thread *self)
-{
-    int failed;
-
-    if (self == NULL)
-        return;
-    pthread_mutex_lock(&self->lock);
-    self->is_stopping = true;
-    pthread_cond_signal(&self->changed);
-    pthread_mutex_unlock(&self->lock);
-    failed = pthread_join(self->thread, NULL);
-    must(failed == 0);
-    pthread_cond_destroy(&self->changed);
-    pthread_mutex_destroy(&self->lock);
-    queue_free(self->queue);
-    free(self);
 }

@@ -1,18 +1,12 @@
 /*
- * queue - the sender's database work, all in one transaction; and a thread that waits for the
- * database, so that the sender does not.
+ * queue - the sender's database work, all in one transaction.
  *
  * What     A transaction completes attempts that have ended, renews the claims of the others,
  *          releases other claims of this process, recovers the claims of lost workers, fans out
  *          events, queues resends and due retries, and claims what can be sent now. It claims last,
  *          so that slots that have just become free are used at once.
- *          The thread runs one transaction at a time: the sender begins it and collects the result
- *          later. However long the database takes, the sender keeps handling responses.
- * Owns     queue_free() frees what queue_new() returns, queue_thread_free() what queue_thread_new()
- *          returns. Claims are valid until the next transaction. What a struct queue_wants points
- *          to must not change until its transaction has ended.
- * Threads  A queue is used by one thread at a time. A queue_thread is the sender's; its own thread
- *          calls wake().
+ * Owns     queue_free() frees what queue_new() returns. Claims are valid until the next transaction.
+ * Threads  One at a time.
  * Fails    NULL (logged): the database's URL cannot be parsed. A transaction fails as db_commit()
  *          does; it then returns no claims, and attempts that were to be completed can be passed
  *          again, any number of times.
@@ -23,15 +17,13 @@
 #include "common/base/status.h"
 #include "services/webhook/attempts.h"
 
-/* -- transactions ------------------------------------------------------------------------------ */
-
 struct queue;
 
 struct queue_options {
     const char *database_url, *name;
-    int claim_ms;        /* a claim that is not renewed for this long expires */
-    int budget;          /* deliveries per organization and minute */
-    int64_t patience_us; /* how long a claim may wait for attempts before it */
+    int claim_ms;            /* a claim that is not renewed for this long expires */
+    int budget;              /* deliveries per organization and minute */
+    int64_t wait_timeout_us; /* how long a claim may wait for attempts before it */
 };
 
 struct queue_wants {
@@ -77,32 +69,5 @@ void queue_free(struct queue *queue);
 bool queue_is_up(struct queue *queue);
 MUST_CHECK enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
                                       struct queue_result *out);
-
-/* -- the thread -------------------------------------------------------------------------------- */
-
-struct queue_thread_options {
-    const char *database_url, *name;
-    int claim_ms, budget;
-    int64_t patience_us;
-    void (*wake)(void *closure); /* a transaction has ended */
-    void *closure;
-};
-
-struct queue_transaction {
-    struct queue_wants wants;
-    enum status st;
-    struct queue_result result; /* if st is ST_OK */
-    int64_t took_us;
-};
-
-struct queue_thread;
-
-struct queue_thread *queue_thread_new(const struct queue_thread_options *options);
-void queue_thread_free(struct queue_thread *self); /* waits for a transaction under way */
-
-/* No transaction may be under way. */
-void queue_thread_begin(struct queue_thread *self, const struct queue_wants *wants);
-/* False: no transaction has ended. */
-bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out);
 
 #endif

@@ -12,7 +12,7 @@
 #include "common/bus/bus.h"
 #include "proto/subject.h"
 #include "services/webhook/attempts.h"
-#include "services/webhook/queue.h"
+#include "services/webhook/queue_thread.h"
 
 /* -- metrics ----------------------------------------------------------------------------------- */
 
@@ -405,7 +405,7 @@ static bool open_parts(struct sender *sender)
         .dns_servers = options->dns_servers,
         .ca_file = options->ca_file,
         .slots = options->slots,
-        .patience_us = sender->schedule.poll_us,
+        .wait_timeout_us = sender->schedule.poll_us,
         .webhook = options->webhook,
         .metrics = &sender->metrics,
     });
@@ -416,7 +416,7 @@ static bool open_parts(struct sender *sender)
         .name = options->name,
         .claim_ms = options->claim_ms,
         .budget = options->budget,
-        .patience_us = sender->schedule.poll_us,
+        .wait_timeout_us = sender->schedule.poll_us,
         .wake = on_transaction,
         .closure = sender,
     });

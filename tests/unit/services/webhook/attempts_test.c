@@ -21,7 +21,7 @@
 
 #define FOREVER_US (INT64_C(3600) * 1000 * 1000)
 
-enum { SLOTS = 16, PATIENCE_US = 50 * 1000, TURN_MS = 10, ENDED_US = 20 * 1000 * 1000 };
+enum { SLOTS = 16, WAIT_TIMEOUT_US = 50 * 1000, TURN_MS = 10, ENDED_US = 20 * 1000 * 1000 };
 
 static struct sender_metrics metrics;
 static struct webhook webhook;
@@ -42,19 +42,19 @@ static void listen_only(void)
     snprintf(url, sizeof(url), "https://127.0.0.1:%u/", ntohs(at.sin_port));
 }
 
-static void open_attempts_trusting(int64_t patience_us, const char *ca_file)
+static void open_attempts_trusting(int64_t wait_timeout_us, const char *ca_file)
 {
     attempts = attempts_new(&(struct attempts_options){.ca_file = ca_file,
                                                        .slots = SLOTS,
-                                                       .patience_us = patience_us,
+                                                       .wait_timeout_us = wait_timeout_us,
                                                        .webhook = &webhook,
                                                        .metrics = &metrics});
     cr_assert_not_null(attempts);
 }
 
-static void open_attempts(int64_t patience_us)
+static void open_attempts(int64_t wait_timeout_us)
 {
-    open_attempts_trusting(patience_us, NULL);
+    open_attempts_trusting(wait_timeout_us, NULL);
 }
 
 static void start(void)
@@ -128,12 +128,12 @@ Test(attempts, what_has_waited_for_too_long_is_given_back)
 {
     int64_t began_us;
 
-    open_attempts(PATIENCE_US);
+    open_attempts(WAIT_TIMEOUT_US);
     began_us = clock_mono_us();
     take_seven();
-    while (attempts_given_back(attempts) == 0 && clock_mono_us() - began_us < 100 * PATIENCE_US)
+    while (attempts_given_back(attempts) == 0 && clock_mono_us() - began_us < 100 * WAIT_TIMEOUT_US)
         attempts_wait(attempts, NULL, 0, TURN_MS);
-    cr_expect_geq(clock_mono_us() - began_us, PATIENCE_US);
+    cr_expect_geq(clock_mono_us() - began_us, WAIT_TIMEOUT_US);
     expect(5, SLOTS - 5, 2, "{7,4,3,2,1}");
 }
 
