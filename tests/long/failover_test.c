@@ -28,7 +28,6 @@ enum {
     FAILOVERS = 3,
     FAILOVERS_LONG = 20,
     RATE = 300,
-    RATE_LONG = 100,
     SOME = 200,                          /* successes in a row, from all threads of the load */
     HEALED_WITHIN_US = 10 * 1000 * 1000, /* from the promotion to the last failure */
     STANDBY_AWAY_MS = 9000,              /* by then, the primary goes on alone */
@@ -239,7 +238,7 @@ Test(failover, loses_nothing_that_was_acknowledged)
     open_deployment();
     org_new(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "1000000", NULL));
-    load = load_start_at(gateway.base, &org, long_form_or(RATE_LONG, RATE));
+    load = load_start_at(gateway.base, &org, RATE);
     for (int i = 0; i < n; i++)
         fail_over(&failovers[i], &ways[i % (int)ARRAY_SIZE(ways)], load);
     for (int i = 0; i < n_losses; i++)
