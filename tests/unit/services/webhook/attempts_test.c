@@ -85,6 +85,13 @@ static void take(const char *endpoint, const char *fence)
                                                      .url = str_of(url)});
 }
 
+static void advance(int ms)
+{
+    struct pollfd none[1];
+
+    attempts_wait(attempts, none, 0, ms);
+}
+
 /* Six for one endpoint, of which two wait, and one for another. */
 static void take_seven(void)
 {
@@ -93,7 +100,7 @@ static void take_seven(void)
     for (size_t i = 0; i < ARRAY_SIZE(fences); i++)
         take(ENDPOINT, fences[i]);
     take(OTHER, "7");
-    attempts_wait(attempts, NULL, 0, 0);
+    advance(0);
 }
 
 /* The fences are in the order of the slots, of which the last is taken first. */
@@ -132,7 +139,7 @@ Test(attempts, what_has_waited_for_too_long_is_given_back)
     began_us = clock_mono_us();
     take_seven();
     while (attempts_given_back(attempts) == 0 && clock_mono_us() - began_us < 100 * WAIT_TIMEOUT_US)
-        attempts_wait(attempts, NULL, 0, TURN_MS);
+        advance(TURN_MS);
     cr_expect_geq(clock_mono_us() - began_us, WAIT_TIMEOUT_US);
     expect(5, SLOTS - 5, 2, "{7,4,3,2,1}");
 }
@@ -143,7 +150,7 @@ static void await_ended(size_t n)
     size_t n_ended = 0;
 
     while (n_ended < n && clock_mono_us() < until_us) {
-        attempts_wait(attempts, NULL, 0, TURN_MS);
+        advance(TURN_MS);
         (void)attempts_ended(attempts, &n_ended);
     }
     cr_assert_eq(n_ended, n);
