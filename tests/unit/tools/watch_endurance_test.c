@@ -35,7 +35,8 @@ struct answers {
 
 static struct process audit, nats;
 static struct answers answers;
-static int postgres_files, files_in_recovery, partition_lines, partitions, waiting_s, failed_answers;
+static int postgres_files, files_in_recovery;
+static int partition_lines, partitions, waiting_s, failed_answers;
 static const char *why_none;
 
 static void set_up(void)
