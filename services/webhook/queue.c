@@ -328,7 +328,7 @@ static struct places add_all(struct queue *queue, const struct queue_wants *want
         at.complete = add_complete(queue, wants);
     if (wants->renews)
         add_renew(queue, wants->claimed);
-    if (wants->releases)
+    if (wants->claimed.p != NULL)
         at.release = add_release(queue, wants->claimed);
     if (wants->recovers)
         at.recover = db_add(queue->db, SQL_RECOVER, NULL, 0);

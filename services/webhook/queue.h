@@ -29,10 +29,10 @@ struct queue_options {
 struct queue_wants {
     struct attempt *const *ended;
     size_t n_ended;
-    struct str claimed;  /* fences of the claims in use, in PostgreSQL's array syntax */
+    struct str claimed;  /* fences of the claims in use, in PostgreSQL's array syntax; STR_NONE =
+                            release no others */
     size_t n_given_back; /* claims that are not in use any more */
     bool renews;         /* the claims in use */
-    bool releases;       /* the others */
     bool recovers;
     bool fans_out;
     bool resends; /* queues the events of resend-failed, which may be thousands */

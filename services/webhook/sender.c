@@ -212,6 +212,7 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     const bool takes = !is_stopping(sender);
     struct queue_wants wants = {
         .n_given_back = attempts_given_back(sender->attempts),
+        .renews = polls,
         /* After losing the database ourselves, wait before recovering the claims of other
            senders. */
         .recovers = polls && takes && clock_mono_us() >= sender->recovers_from_us,
@@ -221,9 +222,7 @@ static struct queue_wants next_wants(struct sender *sender, bool polls)
     };
     int busy;
 
-    wants.renews = polls;
-    wants.releases = polls || wants.n_given_back > 0;
-    if (wants.releases)
+    if (polls || wants.n_given_back > 0)
         wants.claimed = attempts_fences(sender->attempts);
     wants.ended = attempts_ended(sender->attempts, &wants.n_ended);
     busy = all - (int)(attempts_vacant(sender->attempts) + wants.n_ended);

@@ -1,7 +1,6 @@
 #include "tests/faults/workload_requests.h"
 
 #include <criterion/criterion.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

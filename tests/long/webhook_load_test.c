@@ -122,11 +122,7 @@ Test(webhook_load, a_backlog_of_one_organization_delays_no_other)
     webhook_test(&org, &webhook);
     make_endpoints(&busy, "https://127.0.0.1:1024/", "ticket.created", ENDPOINTS);
     began_us = clock_mono_us();
-    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
-             " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
-             " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
-             " SELECT count(*) FROM made",
-             busy.id, format("%d", backlog), NULL);
+    store_events(&busy, "ticket.created", backlog);
     for (int i = 0; i < events; i++) {
         wait_until(began_us + (int64_t)i * PACE_US);
         publish_ticket(&org, "ticket.created", format("T-%d", i));
@@ -165,11 +161,7 @@ Test(webhook_load, many_deliveries_a_second)
     }
     began_us = clock_mono_us();
     for (int i = 0; i < 2; i++)
-        sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
-                 " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
-                 " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
-                 " SELECT count(*) FROM made",
-                 org[i].id, format("%d", events), NULL);
+        store_events(&org[i], "ticket.created", events);
     receiver_await(receiver, "/ok", (size_t)events * ENDPOINTS, 120000);
     took_us = clock_mono_us() - began_us;
     fprintf(stderr, "%d deliveries in %lld ms: %lld a second\n", events * ENDPOINTS,
@@ -192,11 +184,7 @@ Test(webhook_load, many_deliveries_a_second_to_one_endpoint)
     webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     webhook_test(&org, &webhook);
     began_us = clock_mono_us();
-    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
-             " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
-             " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
-             " SELECT count(*) FROM made",
-             org.id, format("%d", events), NULL);
+    store_events(&org, "ticket.created", events);
     receiver_await(receiver, "/ok", (size_t)events + 1, 120000);
     took_us = clock_mono_us() - began_us;
     fprintf(stderr, "%d deliveries to one endpoint in %lld ms: %lld a second\n", events,

@@ -87,6 +87,14 @@ static bool has_ended(void *closure)
                        *(const char **)closure, NULL) == 1;
 }
 
+void store_events(const struct org *org, const char *type, int n)
+{
+    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
+             " created_at) SELECT $1::uuid, gen_random_uuid(), $2, '{}', clock_timestamp()"
+             " FROM generate_series(1, $3::int) RETURNING id) SELECT count(*) FROM made",
+             org->id, type, format("%d", n), NULL);
+}
+
 const json_t *webhook_test(const struct org *org, const struct webhook *webhook)
 {
     const char *id =

@@ -30,6 +30,8 @@ const json_t *webhook_delivery(const struct org *org, const struct webhook *webh
 
 /* Publishes the event of a ticket in an external system; returns the event's id. */
 const char *publish_ticket(const struct org *org, const char *type, const char *id);
+/* Stores `n` events directly in the table, all at once. */
+void store_events(const struct org *org, const char *type, int n);
 /* Sends a test event; waits for its outcome and returns that delivery. */
 const json_t *webhook_test(const struct org *org, const struct webhook *webhook);
 

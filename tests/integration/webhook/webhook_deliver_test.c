@@ -396,11 +396,7 @@ Test(webhook_deliver, no_more_than_4_go_to_a_quick_endpoint_for_which_more_are_c
     org_new(&org);
     webhook_new(&org, receiver_url(receiver, "/slow/5"), "ticket.created", &webhook);
     webhook_test(&org, &webhook);
-    sql_text("WITH made AS (INSERT INTO webhook.events (organization_id, id, type, data,"
-             " created_at) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}',"
-             " clock_timestamp() FROM generate_series(1, $2::int) RETURNING id)"
-             " SELECT count(*) FROM made",
-             org.id, format("%d", EVENTS), NULL);
+    store_events(&org, "ticket.created", EVENTS);
     while (receiver_count(receiver, "/slow") < EVENTS) {
         const int64_t claimed =
             sql_integer("SELECT count(*) FROM webhook.queue WHERE"

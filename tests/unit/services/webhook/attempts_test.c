@@ -1,7 +1,5 @@
 /* Claims that wait in the process for attempts to the same endpoint to end. */
-#include <arpa/inet.h>
 #include <criterion/criterion.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +11,7 @@
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/sender.h"
+#include "tests/support/port.h"
 #include "tests/support/receiver.h"
 
 #define ORG      "01920000-0000-7000-8000-000000000001"
@@ -32,14 +31,11 @@ static char url[64];
 /* Connections wait for a response, because nobody accepts them. */
 static void listen_only(void)
 {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t size = sizeof(at);
+    uint16_t port;
 
-    listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    cr_assert_eq(bind(listener, (struct sockaddr *)&at, size), 0);
+    listener = port_bound(&port);
     cr_assert_eq(listen(listener, SLOTS), 0);
-    cr_assert_eq(getsockname(listener, (struct sockaddr *)&at, &size), 0);
-    snprintf(url, sizeof(url), "https://127.0.0.1:%u/", ntohs(at.sin_port));
+    snprintf(url, sizeof(url), "https://127.0.0.1:%u/", port);
 }
 
 static void open_attempts_trusting(int64_t wait_timeout_us, const char *ca_file)

@@ -52,8 +52,6 @@ static int64_t release(const char *worker, const char *fences)
     return RUN_INT(SQL_RELEASE, worker, fences);
 }
 
-#define CLAIMED "SELECT count(*) FROM webhook.queue WHERE lease_until IS NOT NULL"
-
 Test(queue, releases_claims_that_a_worker_does_not_attempt)
 {
     queue_one();
