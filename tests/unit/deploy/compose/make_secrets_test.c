@@ -149,6 +149,29 @@ Test(make_secrets, makes_those_of_a_cell_and_never_forgets_it)
         0);
 }
 
+/* The database of each cell is a pod with its own password, unless the databases are elsewhere. */
+Test(make_secrets, gives_the_database_of_each_cell_in_kubernetes_its_password)
+{
+    cr_assert_eq(setenv("CELL_NAMES", "main,cell2", 1), 0);
+    cr_expect_eq(
+        shell("cd \"$SECRETS_DIR\" && mkdir k && cd - >/dev/null &&"
+              " deploy/kubernetes/make-secrets \"$SECRETS_DIR/k\" && cd \"$SECRETS_DIR/k\" &&"
+              " grep -q \":$(cat cell2-postgres/POSTGRES_PASSWORD)@cell2-postgres/\""
+              " cell2-migrate/DATABASE_URL &&"
+              " grep -q \":$(cat postgres/POSTGRES_PASSWORD)@postgres/\""
+              " migrate/DATABASE_URL &&"
+              " [ \"$(sed -n 's/^ *- \\(.*\\/.*\\)/\\1/p' kustomization.yaml)\" = \"$(ls -d */*)\" "
+              "]"),
+        0);
+    cr_expect_eq(shell("cd \"$SECRETS_DIR\" && mkdir l && cd - >/dev/null &&"
+                       " CELL2_DATABASE_HOST=db2.example:5432 deploy/kubernetes/make-secrets"
+                       " \"$SECRETS_DIR/l\" db.example:5432 sslmode=require &&"
+                       " [ ! -e \"$SECRETS_DIR/l/postgres\" ] &&"
+                       " [ ! -e \"$SECRETS_DIR/l/kustomization.yaml\" ] &&"
+                       " [ ! -e \"$SECRETS_DIR/l/cell2-postgres\" ]"),
+                 0);
+}
+
 /* As compose reads them; the environment takes precedence. */
 Test(make_secrets, takes_the_cells_from_the_settings_of_compose)
 {
