@@ -102,7 +102,7 @@ void fault_run(const struct fault_run *run)
     faulty_stack_open();
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
-    workload_start(orgs, run->seed, run->per_second);
+    workload_start(orgs, run->seed, run->per_second, WORKLOAD_WORKERS);
     churn_start(&orgs[0], 0, receiver_url(receiver, "/ok/churn"));
     fault_run_steps(run);
     counts = workload_stop();

@@ -12,7 +12,7 @@
 enum { WORKER_STACK = 128 * 1024 };
 
 static struct {
-    int per_second;
+    int per_second, n_workers;
     int64_t begin_us;
     atomic_bool stopping;
     atomic_llong next, latest_us, n_taken, n_good, n_failed;
@@ -55,12 +55,15 @@ static void *work(void *closure)
     return NULL;
 }
 
-void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second)
+void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second,
+                    int n_workers)
 {
     pthread_attr_t attributes;
 
     workload_requests_open(orgs, seed);
+    cr_assert_leq(n_workers, WORKLOAD_WORKERS);
     load.per_second = per_second;
+    load.n_workers = n_workers;
     load.begin_us = clock_mono_us();
     load.stopping = false;
     load.next = load.latest_us = load.n_taken = load.n_good = load.n_failed = 0;
@@ -69,7 +72,7 @@ void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per
     (void)mallopt(M_ARENA_MAX, WORKLOAD_WORKERS + 1);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, WORKER_STACK);
-    for (int i = 0; i < WORKLOAD_WORKERS; i++)
+    for (int i = 0; i < load.n_workers; i++)
         cr_assert_eq(pthread_create(&load.threads[i], &attributes, work, NULL), 0);
     pthread_attr_destroy(&attributes);
 }
@@ -78,7 +81,7 @@ struct workload_counts workload_stop(void)
 {
     load.stopping = true;
     workload_requests_stop();
-    for (int i = 0; i < WORKLOAD_WORKERS; i++)
+    for (int i = 0; i < load.n_workers; i++)
         pthread_join(load.threads[i], NULL);
     workload_requests_close();
     return (struct workload_counts){.requests = load.n_taken,

@@ -3,7 +3,7 @@
  * organizations that use the same external ids.
  *
  * What     An open loop: the nth request is due at n / rate, whatever happens to earlier ones,
- *          unless all WORKLOAD_WORKERS are waiting. workload_requests.h decides what it is.
+ *          unless all its workers, WORKLOAD_WORKERS at most, are waiting. workload_requests.h decides what it is.
  * Owns     Its threads, between workload_start() and workload_stop().
  * Threads  The test's main thread.
  * Fails    Fails the test if a request cannot be made; any response, or none, is fine here.
@@ -25,7 +25,8 @@ struct workload_counts {
     int64_t latest_us;        /* the longest delay of a request after it was due */
 };
 
-void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second);
+void workload_start(const struct org orgs[WORKLOAD_ORGS], uint64_t seed, int per_second,
+                    int n_workers);
 struct workload_counts workload_stop(void);
 
 #endif

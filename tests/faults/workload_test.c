@@ -81,7 +81,7 @@ static struct workload_counts run_against(const char *status_line)
             answer_all(listening[i], status_line);
     }
     ask_observe(note_answer);
-    workload_start(orgs, 1, PER_SECOND);
+    workload_start(orgs, 1, PER_SECOND, WORKLOAD_WORKERS);
     stack_let_run(RUN_MS);
     counts = workload_stop();
     for (int i = 0; i < WORKLOAD_GATEWAYS; i++)
