@@ -200,7 +200,7 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
     fprintf(stderr, "%lld requests, %d a second; at most %.1f s late\n", counts.requests,
             run->per_second, (double)counts.latest_us / 1e6);
     cr_expect_eq(system(format("tests/faults/watch-endurance report '%s' '%s' --seconds %d"
-                               " --requests %lld --failed %lld --lives %s --killed %s 1>&2",
+                               " --requests %lld --failed %lld --lives %s,load --killed %s 1>&2",
                                samples, latency_path, run->seconds, counts.requests,
                                counts.failed_answers, names_of(false), names_of(true))),
                  0, "see the output of watch-endurance");

@@ -16,7 +16,7 @@
 enum {
     ON_TIME_US = 100 * 1000,
     RESPONSE_MS = 12000, /* no response takes longer, unless its gateway is stopped */
-    KNOWN_MAX = 400000,  /* only the latest are kept */
+    KNOWN_MAX = 100000,  /* only the latest are kept */
     KEYS = 4,            /* different attributes that are updated */
     RECENT = 300,        /* most requests are for one of this many latest conversations */
     LATEST = 8,          /* and many for one of this many */

@@ -3,12 +3,14 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 void known_init(struct known_list *list, unsigned capacity)
 {
     *list =
         (struct known_list){.ring = calloc(capacity, sizeof(*list->ring)), .capacity = capacity};
     cr_assert_not_null(list->ring);
+    explicit_bzero(list->ring, capacity * sizeof(*list->ring)); /* takes its memory now */
     pthread_mutex_init(&list->lock, NULL);
 }
 

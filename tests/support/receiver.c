@@ -210,8 +210,11 @@ static bool begins(const char *text, const char *with)
 
 static void response_status(struct visit *visit, int status)
 {
-    say(visit,
-        format("HTTP/1.1 %d X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n", status));
+    char text[128]; /* format() would keep one for each delivery */
+
+    snprintf(text, sizeof(text),
+             "HTTP/1.1 %d X\r\nContent-Length: 3\r\nConnection: close\r\n\r\nok\n", status);
+    say(visit, text);
 }
 
 static void answer_oddly(struct visit *visit, const char *path)

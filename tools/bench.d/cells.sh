@@ -6,6 +6,8 @@
 #     CELLS_OPERATIONS  "ping get search create update mix"
 #     CELLS_RATE        requests a second: if two cells could do more than one, the CPU time of a request is compared
 #                       at the same rate (2000; 0: as many as possible)
+#     CELLS_EACH=1      the same rate for each cell, so twice as many requests for two cells as for one; then only the
+#                       CPU time of a request is compared
 #     CELLS_APART=1     the second cell on its own core and everything else on another, as on two machines;
 #                       then only the loss of the database is measured
 # and BENCH_SECONDS, BENCH_CONNECTIONS (64) and BENCH_ROUNDS (3).
@@ -116,6 +118,25 @@ cells_neighbour() {
   ratios killed well
 }
 
+# As many requests for each of the two cells as for the single one.
+cells_each() {
+  local rate=${RATE:?CELLS_EACH needs a rate} operation n round name order=(two one)
+  for operation in "${operations[@]}"; do
+    for n in "${connections[@]}"; do
+      for ((round = 1; round <= ${BENCH_ROUNDS:-3}; round++)); do
+        for name in "${order[@]}"; do
+          target "${!name}"
+          RATE=$rate
+          [[ $name == one ]] || RATE=$((2 * rate))
+          measure "$name" "$operation" "$n" "$round"
+        done
+        order=("${order[1]}" "${order[0]}")
+      done
+    done
+  done
+  ratios two one
+}
+
 cells_bench() {
   local one=$PWD/build/bench-one-run two=$PWD/build/bench-two-run
   read -ra operations <<<"${CELLS_OPERATIONS:-ping get search create update mix}"
@@ -127,6 +148,9 @@ cells_bench() {
   echo "$about; ${RATE:-any} requests a second"
   if [[ -n ${CELLS_APART-} ]]; then
     cells_part
+  elif [[ -n ${CELLS_EACH-} ]]; then
+    cells_each
+    return
   else
     measure_in_turn two "$two" one "$one"
     ratios two one

@@ -19,7 +19,7 @@ enum {
     WORK_MS = 20,
 };
 
-/* Samples of audit-0, which keeps running, and nats, which is killed. */
+/* Samples of audit-0 and the load, which keep running, and nats, which is killed. */
 struct process {
     int rss_kb, descriptors, connections, series, disk_kb; /* the rise a minute */
     int begins_s, ends_s, gap_s; /* of its samples; the gap is in the middle */
@@ -35,7 +35,7 @@ struct answers {
     int slow_until_s; /* requests before this are slow */
 };
 
-static struct process audit, nats;
+static struct process audit, nats, load;
 static struct answers answers;
 static int postgres_files, files_in_recovery;
 static int partition_lines, partitions, waiting_s, failed_answers;
@@ -48,6 +48,7 @@ static void set_up(void)
     open_tree();
     audit = (struct process){.rss_kb = 100, .disk_kb = 20, .ends_s = RUN_S};
     nats = (struct process){.rss_kb = 100, .ends_s = RUN_S, .life_s = LIFE_S};
+    load = (struct process){.rss_kb = 1500, .connections = 100, .ends_s = RUN_S};
     answers = (struct answers){.ms = MS, .failed_status = 503, .fails_from_s = RUN_S / 2};
     postgres_files = files_in_recovery = 20;
     partition_lines = 3;
@@ -96,6 +97,7 @@ static void write_samples(void)
 
     write_samples_of(file, "audit-0", &audit);
     write_samples_of(file, "nats", &nats);
+    write_samples_of(file, "load", &load);
     for (int s = 0; s <= RUN_S; s += SAMPLE_S) {
         const int processes = s == SETTLING_S ? 3 : 30;
 
@@ -159,7 +161,7 @@ static void expect_report(const char *word)
 {
     write_samples();
     write_answers();
-    cr_expect_eq(report_written("audit-0"), word != NULL, "%s", output);
+    cr_expect_eq(report_written("audit-0,load"), word != NULL, "%s", output);
     cr_expect(word == NULL || strstr(output, word) != NULL, "%s", output);
 }
 
@@ -194,6 +196,13 @@ Test(watch_endurance, allows_for_connections_that_the_bus_remembers)
     nats.rss_kb = 1100;
     expect_report(NULL);
     nats.rss_kb = 1600;
+    expect_report("GROWS");
+}
+
+/* 64 MB; its connections come and go. */
+Test(watch_endurance, names_a_load_whose_memory_grows)
+{
+    load.rss_kb = 2200;
     expect_report("GROWS");
 }
 
