@@ -3,7 +3,8 @@
  * organizations that use the same external ids.
  *
  * What     An open loop: the nth request is due at n / rate, whatever happens to earlier ones,
- *          unless all its workers, WORKLOAD_WORKERS at most, are waiting. workload_requests.h decides what it is.
+ *          unless all its workers, WORKLOAD_WORKERS at most, are waiting. workload_requests.h
+ *          decides what it is.
  * Owns     Its threads, between workload_start() and workload_stop().
  * Threads  The test's main thread.
  * Fails    Fails the test if a request cannot be made; any response, or none, is fine here.

@@ -10,7 +10,8 @@ void known_init(struct known_list *list, unsigned capacity)
     *list =
         (struct known_list){.ring = calloc(capacity, sizeof(*list->ring)), .capacity = capacity};
     cr_assert_not_null(list->ring);
-    explicit_bzero(list->ring, capacity * sizeof(*list->ring)); /* takes its memory now */
+    /* calloc() alone would take the memory page by page, later. */
+    explicit_bzero(list->ring, capacity * sizeof(*list->ring));
     pthread_mutex_init(&list->lock, NULL);
 }
 

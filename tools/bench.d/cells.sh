@@ -118,25 +118,6 @@ cells_neighbour() {
   ratios killed well
 }
 
-# As many requests for each of the two cells as for the single one.
-cells_each() {
-  local rate=${RATE:?CELLS_EACH needs a rate} operation n round name order=(two one)
-  for operation in "${operations[@]}"; do
-    for n in "${connections[@]}"; do
-      for ((round = 1; round <= ${BENCH_ROUNDS:-3}; round++)); do
-        for name in "${order[@]}"; do
-          target "${!name}"
-          RATE=$rate
-          [[ $name == one ]] || RATE=$((2 * rate))
-          measure "$name" "$operation" "$n" "$round"
-        done
-        order=("${order[1]}" "${order[0]}")
-      done
-    done
-  done
-  ratios two one
-}
-
 cells_bench() {
   local one=$PWD/build/bench-one-run two=$PWD/build/bench-two-run
   read -ra operations <<<"${CELLS_OPERATIONS:-ping get search create update mix}"
@@ -148,12 +129,14 @@ cells_bench() {
   echo "$about; ${RATE:-any} requests a second"
   if [[ -n ${CELLS_APART-} ]]; then
     cells_part
-  elif [[ -n ${CELLS_EACH-} ]]; then
-    cells_each
-    return
   else
+    if [[ -n ${CELLS_EACH-} ]]; then
+      echo "RATE=${RATE:?CELLS_EACH needs a rate}" >>"$one/env"
+      echo "RATE=$((2 * RATE))" >>"$two/env"
+    fi
     measure_in_turn two "$two" one "$one"
     ratios two one
+    [[ -z ${CELLS_EACH-} ]] || return 0
     target "$two"
   fi
   cells_neighbour
