@@ -12,16 +12,6 @@
 
 TestSuite(webhook_load, .init = stack_have_alone);
 
-static long memory_kb(void)
-{
-    long pages = 0;
-    FILE *file = fopen(format("/proc/%d/statm", (int)stack_pid("webhook-0")), "re");
-
-    cr_assert(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
-    fclose(file);
-    return pages * 4;
-}
-
 /* Inserts n endpoints for one event directly into the table. */
 static void make_endpoints(const struct org *org, const char *url, const char *event, int n)
 {
@@ -76,13 +66,14 @@ Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
     struct webhook healthy;
     struct delay delay;
     int64_t began_us;
-    long before_kb;
+    pid_t service = stack_pid("webhook-0");
+    long before_kb, after_kb;
 
     org_new(&org);
     webhook_new(&org, receiver_url(receiver, "/ok"), "conversation.created", &healthy);
     webhook_test(&org, &healthy);
     make_endpoints(&org, receiver_url(receiver, "/hang"), "conversation.created", hanging);
-    before_kb = memory_kb();
+    before_kb = measure_memory_kb(service);
     began_us = clock_mono_us();
     for (int i = 0; i < events; i++) {
         wait_until(began_us + i * INT64_C(1000000) / per_second);
@@ -94,13 +85,14 @@ Test(webhook_load, endpoints_that_hang_do_not_delay_a_healthy_one)
     for (int i = 0; i < events; i++)
         late_us[i] = receiver_get(receiver, "/ok", (size_t)i + 1)->at_us - sent_us[i];
     delay = delay_of(late_us, events);
+    after_kb = measure_memory_kb(service);
     fprintf(
         stderr,
         "%d hanging, %d events: start delay p50 %lld ms, p99 %lld ms; memory %ld kB to %ld kB\n",
         hanging, events, (long long)delay.p50_us / 1000, (long long)delay.p99_us / 1000, before_kb,
-        memory_kb());
+        after_kb);
     cr_expect_lt(delay.p99_us, limit_scaled(LATE_US));
-    cr_expect_lt(memory_kb(), before_kb + limit_scaled(32 * 1024));
+    cr_expect_lt(after_kb, before_kb + limit_scaled(32 * 1024));
     drop_endpoints(&org);
 }
 

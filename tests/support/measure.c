@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int64_t limit_scaled(int64_t limit)
 {
@@ -32,6 +33,19 @@ int64_t percentile(int64_t *values, size_t n, int percent)
     cr_assert(n > 0 && percent >= 0 && percent <= 100, "percentile %d of %zu values", percent, n);
     qsort(values, n, sizeof(*values), by_value);
     return values[(n - 1) * (size_t)percent / 100];
+}
+
+long measure_memory_kb(pid_t pid)
+{
+    char path[64];
+    long pages = 0;
+    FILE *file;
+
+    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+    file = fopen(path, "re");
+    cr_assert(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
+    fclose(file);
+    return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 void measure_peak_from_now(pid_t pid)

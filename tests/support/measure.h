@@ -23,6 +23,9 @@ int long_form_or(int whole, int usual);
    the median (the lower one of two), 100 the largest. Sorts the values. */
 int64_t percentile(int64_t *values, size_t n, int percent);
 
+/* The resident memory of a process in kilobytes. With ASan it includes what is freed but kept in
+   quarantine, see tools/run-tests. */
+long measure_memory_kb(pid_t pid);
 /* The peak memory of a process, measured from measure_peak_from_now() on. */
 void measure_peak_from_now(pid_t pid);
 long measure_peak_kb(pid_t pid);
