@@ -183,8 +183,14 @@ endef
 TEST_SRC = $(UNIT_SRC) $(INTEGRATION_SRC) $(LONG_SRC)
 $(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter $(d)%_test.c,$(foreach t,$(TEST_SRC),$(if $(filter $(d),$(dir $(t))),$(t)))))))
 
+# Programs that tests start.
+SUPPORT_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/support/programs/*.c)))
+$(SUPPORT_PROGRAMS): %: %.o $(OUT)/libcommon.a
+	@echo "LINK $(@F)"
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+
 # An archive, so that a test links only what it uses.
-$(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c)))
+$(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c))) | $(SUPPORT_PROGRAMS)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 # The tests in JavaScript need the variables of a stack's env file in their environment. This is the last

@@ -83,8 +83,7 @@ const char *replica_database_url(const char *service, const char *place)
 /* `fd`: its standard error; -1 = a log file. */
 static void run(const char *service, char *const *environment, int fd)
 {
-    const char *directory = getenv("BIN_DIR");
-    const char *program = format("%s/%s", directory != NULL ? directory : "build/bin", service);
+    const char *program = stack_program(service);
     const char *log = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service);
 
     if (fd < 0)

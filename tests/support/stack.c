@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "tests/support/api_client.h"
 #include "tests/support/never_free.h"
 
 enum {
@@ -121,22 +122,20 @@ static int run(char *const *arguments, char *output, size_t capacity, char *comp
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-static void program_path(char path[4096], const char *name)
+const char *stack_program(const char *name)
 {
     const char *directory = getenv("BIN_DIR");
 
-    snprintf(path, 4096, "%s/%s", directory != NULL ? directory : "build/bin", name);
+    return format("%s/%s", directory != NULL ? directory : "build/bin", name);
 }
 
 static int run_convctl(const char *first, va_list rest, char *output, char *complaint,
                        size_t complaint_capacity)
 {
-    char program[4096];
     char *arguments[ARGUMENTS_MAX + 1];
     size_t n = 0;
 
-    program_path(program, "convctl");
-    arguments[n++] = program;
+    arguments[n++] = (char *)stack_program("convctl");
     for (const char *a = first; a != NULL; a = va_arg(rest, const char *)) {
         cr_assert_lt(n, ARGUMENTS_MAX);
         arguments[n++] = (char *)a;
@@ -251,11 +250,10 @@ const char *convctl_complaint(const char *first, ...)
 
 const char *stack_version_of(const char *program)
 {
-    char path[4096], option[] = "--version", output[256], complaint[4096];
-    char *const arguments[] = {path, option, NULL};
+    char option[] = "--version", output[256], complaint[4096];
+    char *const arguments[] = {(char *)stack_program(program), option, NULL};
     size_t n;
 
-    program_path(path, program);
     cr_assert_eq(run(arguments, output, sizeof(output), complaint, sizeof(complaint)), 0,
                  "%s --version: %s", program, complaint);
     n = strlen(output);

@@ -37,6 +37,8 @@ int convctl_fails(char code[64], const char *first, ...) __attribute__((sentinel
 /* The same: returns its message, valid until the test ends. */
 const char *convctl_complaint(const char *first, ...) __attribute__((sentinel));
 
+/* The path of a program, from $BIN_DIR; valid until the test ends. */
+const char *stack_program(const char *name);
 /* The output of a program's --version; valid until the test ends. */
 const char *stack_version_of(const char *program);
 

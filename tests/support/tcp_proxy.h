@@ -3,7 +3,7 @@
  * one direction.
  *
  * What     Forwards each connection to another port of the loopback interface.
- * Owns     A process, which ends with the test's process in any case.
+ * Owns     A process (programs/tcp_proxy.c), which ends with the test's process in any case.
  * Threads  The test's main thread.
  * Fails    Fails the test.
  */
@@ -13,6 +13,10 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <unistd.h>
+
+/* What the process gets instead of input and output. */
+enum { TCP_PROXY_LISTENER = STDIN_FILENO, TCP_PROXY_WEATHER = STDOUT_FILENO };
 
 /* The state of a link that is up. Held data is sent on once it is no longer held. */
 struct tcp_proxy_weather {
@@ -25,6 +29,7 @@ struct tcp_proxy {
     pid_t pid; /* 0 while it is cut */
     uint16_t port, to;
     struct tcp_proxy_weather *weather; /* shared with the process */
+    int weather_fd;
 };
 
 void tcp_proxy_start(struct tcp_proxy *proxy, uint16_t to);
