@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int64_t limit_scaled(int64_t limit)
 {
@@ -35,17 +34,28 @@ int64_t percentile(int64_t *values, size_t n, int percent)
     return values[(n - 1) * (size_t)percent / 100];
 }
 
+/* From the line "NAME: N kB" of /proc/PID/status. */
+static long status_kb(pid_t pid, const char *name)
+{
+    const size_t n = strlen(name);
+    char path[64], line[256];
+    FILE *file;
+    long kb = 0;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    file = fopen(path, "re");
+    cr_assert_not_null(file);
+    while (fgets(line, sizeof(line), file) != NULL)
+        if (strncmp(line, name, n) == 0 && line[n] == ':')
+            kb = strtol(line + n + 1, NULL, 10);
+    fclose(file);
+    cr_assert_gt(kb, 0);
+    return kb;
+}
+
 long measure_memory_kb(pid_t pid)
 {
-    char path[64];
-    long pages = 0;
-    FILE *file;
-
-    snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
-    file = fopen(path, "re");
-    cr_assert(file != NULL && fscanf(file, "%*d %ld", &pages) == 1);
-    fclose(file);
-    return pages * (sysconf(_SC_PAGESIZE) / 1024);
+    return status_kb(pid, "VmRSS");
 }
 
 void measure_peak_from_now(pid_t pid)
@@ -60,16 +70,5 @@ void measure_peak_from_now(pid_t pid)
 
 long measure_peak_kb(pid_t pid)
 {
-    char path[64], line[256];
-    FILE *file;
-    long kb = 0;
-
-    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-    file = fopen(path, "re");
-    cr_assert_not_null(file);
-    while (fgets(line, sizeof(line), file) != NULL)
-        (void)sscanf(line, "VmHWM: %ld", &kb);
-    fclose(file);
-    cr_assert_gt(kb, 0);
-    return kb;
+    return status_kb(pid, "VmHWM");
 }

@@ -7,6 +7,7 @@
 #include "tests/support/never_free.h"
 #include "tests/support/sealed_log.h"
 #include "tests/support/sql.h"
+#include "tests/support/stack.h"
 
 TestSuite(audit_log_tools, .init = stack_share);
 
@@ -16,10 +17,9 @@ TestSuite(audit_log_tools, .init = stack_share);
 static size_t export(const struct sealed_log *sealed, const char *options, json_t *lines[],
                      size_t max)
 {
-    const char *directory = getenv("BIN_DIR");
-    FILE *from = popen(format("'%s/convctl' audit export --org %s %s",
-                              directory != NULL ? directory : "build/bin", sealed->org.id, options),
-                       "r");
+    FILE *from = popen(
+        format("'%s' audit export --org %s %s", stack_program("convctl"), sealed->org.id, options),
+        "r");
     char line[4096];
     size_t n = 0;
 

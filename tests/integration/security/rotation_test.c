@@ -6,6 +6,7 @@
 #include "tests/support/load.h"
 #include "tests/support/second_deployment.h"
 #include "tests/support/sql.h"
+#include "tests/support/stack.h"
 
 TestSuite(rotation, .init = stack_have_alone);
 
@@ -105,10 +106,8 @@ Test(rotation, of_the_webhook_key_encrypts_all_secrets_again)
 
 static void migrate_with(const char *password)
 {
-    const char *bin = getenv("BIN_DIR");
-
-    cr_assert_eq(system(format("CONVERSATION_DB_PASSWORD='%s' %s/migrate >/dev/null 2>&1", password,
-                               bin != NULL ? bin : "build/bin")),
+    cr_assert_eq(system(format("CONVERSATION_DB_PASSWORD='%s' %s >/dev/null 2>&1", password,
+                               stack_program("migrate"))),
                  0);
 }
 

@@ -2,6 +2,8 @@
  * Sealing on a real database that has blocks which the sealer did not write: blocks of another
  * server, altered blocks, and forged ones.
  */
+#include <unistd.h>
+
 #include "common/base/ascii.h"
 #include "tests/support/measure.h"
 #include "tests/unit/services/audit/seal_fixture.h"
@@ -226,25 +228,11 @@ Test(seal_foreign, leaves_out_a_chain_whose_count_is_used_up)
     cr_assert_eq(sealing.left_out, 1);
 }
 
-static int64_t peak_bytes(void)
-{
-    FILE *const status = fopen("/proc/self/status", "r");
-    char line[128];
-    long kb = 0;
-
-    cr_assert_not_null(status);
-    while (fgets(line, sizeof(line), status) != NULL)
-        if (sscanf(line, "VmHWM: %ld", &kb) == 1)
-            break;
-    fclose(status);
-    return (int64_t)kb * 1024;
-}
-
 /* If a block's signature is right, all of the block must be read to see that it was altered. */
 Test(seal_foreign, looks_back_over_thousands_of_altered_blocks_in_bounded_memory)
 {
     struct seal_step sealing = {0};
-    int64_t before;
+    long before_kb, grown_kb;
 
     postgres_do(server.url, ENTRY(ORG, "1 s", 1));
     seal(&sealing);
@@ -256,14 +244,14 @@ Test(seal_foreign, looks_back_over_thousands_of_altered_blocks_in_bounded_memory
     seal(&sealing);
     postgres_do(server.url, "UPDATE audit.blocks SET made_at = made_at - interval '1 ms'"
                             " WHERE organization_id <> '" ORG "';" ENTRY(ORG, "0 s", 2));
-    before = peak_bytes();
+    before_kb = measure_peak_kb(getpid());
     sealing = (struct seal_step){0};
     seal(&sealing);
-    fprintf(stderr, "%ld MB for %zu altered blocks\n", (long)(peak_bytes() - before) >> 20,
-            sealing.foreign.n);
+    grown_kb = measure_peak_kb(getpid()) - before_kb;
+    fprintf(stderr, "%ld MB for %zu altered blocks\n", grown_kb >> 10, sealing.foreign.n);
     cr_assert_eq(sealing.foreign.n, 4000);
     cr_assert_gt(sealing.sealed, 4000);
-    cr_assert_lt(peak_bytes() - before, limit_scaled(128 << 20));
+    cr_assert_lt(grown_kb, limit_scaled(128 << 10));
 }
 
 /* The foreign block ends where one of ours must end: its entries are sealed again, in a block at
