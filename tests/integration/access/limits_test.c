@@ -36,7 +36,7 @@ enum {
     ADMITTED_MAX = LIMIT + LIMIT / 10, /* the documented bound */
     WINDOW_S = 10,
     WINDOWS_MAX = 20,
-    ENOUGH_S = 2, /* long enough to use up a window's limit and be refused */
+    ENOUGH_S = 4, /* long enough to use up a window's limit and be refused, on a busy machine too */
     BACK_OFF_MS = 200,
     TRIES = 5,
 };

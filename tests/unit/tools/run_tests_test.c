@@ -31,6 +31,7 @@ static void make_tree(void)
 {
     cr_assert_not_null(mkdtemp(root));
     setenv("TREE", root, 1);
+    setenv("TEST_SLOWNESS", "1", 1);
     must_do("cd $TREE && mkdir -p deploy/local build && cp -r $OLDPWD/tools . &&"
             " mkdir tests && cp -r $OLDPWD/tests/support tests");
     must_do("cat >$TREE/deploy/local/stack <<'END'\n"
@@ -108,6 +109,16 @@ Test(run_tests, bounds_each_test_a_little_less_than_its_file)
     cr_expect_eq(run_tests(UNIT), 0);
     cr_expect_eq(shell("grep -q '^with --timeout 570[.]$' $TREE/build/test-log/release/unit.x.log"),
                  0);
+}
+
+Test(run_tests, widens_all_limits_on_a_slow_machine)
+{
+    setenv("TEST_SLOWNESS", "2", 1);
+    make_program("unit/x", "echo \"with $* $TEST_LIMIT_SCALE.\"; " CRITERION("2", "2", "0"));
+    cr_expect_eq(run_tests(UNIT), 0);
+    expect_said("takes 2 times as long as usual");
+    cr_expect_eq(
+        shell("grep -q '^with --timeout 1170 6[.]$' $TREE/build/test-log/release/unit.x.log"), 0);
 }
 
 Test(run_tests, fails_when_fewer_tests_ran_than_the_sources_hold)

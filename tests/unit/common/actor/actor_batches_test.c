@@ -135,15 +135,19 @@ Test(actor_batches, begins_no_third_one_and_sleeps)
     cr_assert_eq(command_client_count(client, "created"), 3);
 }
 
-/* The time of 20 calls, one after the other. */
+/* The median time of 20 calls, one after the other. */
 static int64_t time_of_calls(void)
 {
-    const int64_t start_us = clock_mono_us();
+    int64_t took_us[20];
 
-    for (int i = 0; i < 20; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(took_us); i++) {
+        const int64_t start_us = clock_mono_us();
+
         cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "item", COMMAND_NORMAL),
                          "created item");
-    return clock_mono_us() - start_us;
+        took_us[i] = clock_mono_us() - start_us;
+    }
+    return percentile(took_us, ARRAY_SIZE(took_us), 50);
 }
 
 /* The actor retries the second connection, and no command waits for that. */

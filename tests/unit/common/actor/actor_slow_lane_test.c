@@ -112,7 +112,7 @@ Test(actor_slow_lane, takes_commands_that_exceed_their_time)
     static struct service hasty;
 
     hasty = sample_service;
-    hasty.statement_ms = 100;
+    hasty.statement_ms = 1000;
     start_again(&hasty, 0);
     cr_assert(strstr(command_client_call(client, SAMPLE_PUT, "long-20000", COMMAND_NORMAL),
                      "unavailable ") != NULL);

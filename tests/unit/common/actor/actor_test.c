@@ -298,7 +298,7 @@ Test(actor, sleeps_while_its_replies_wait_for_the_bus)
     open_gate();
     postgres_await(url, "SELECT (count(*) > 1)::integer FROM audit.entries");
     before = sleeps();
-    until_us = clock_mono_us() + 5 * 1000 * 1000;
+    until_us = clock_mono_us() + limit_scaled(5 * 1000 * 1000);
     while (sleeps() < before + SLEEPS) {
         cr_assert_lt(clock_mono_us(), until_us);
         poll(NULL, 0, 1);
