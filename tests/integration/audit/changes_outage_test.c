@@ -10,7 +10,7 @@
 
 #define SUPERVISOR "../lock"
 
-enum { TIMEOUT_MS = 30000, CHANGES = 40 };
+enum { TIMEOUT_MS = 30000, CHANGES = 40, CHANGES_MAX = 1000 };
 
 static void open_alone(void)
 {
@@ -133,14 +133,16 @@ Test(changes_outage, are_sent_once_by_two_replicas)
     struct replica first = replica_of_stack("access-0"), second;
     long long before;
     struct org org;
+    int n = 0;
 
     open_org(&org);
     replica_start_of(&second, "access", (const char *const[]){NULL});
     before = sent_by(&first) + sent_by(&second);
-    for (int i = 0; i < CHANGES; i++)
-        require_https(&org, i % 2 == 0);
-    cr_expect_eq(changes_count(org.id, "change = 'policy.set'"), CHANGES);
-    cr_expect_eq(sent_by(&first) + sent_by(&second), before + CHANGES);
+    /* Each sends what it finds, so a busy machine may leave the second one nothing for long. */
+    for (; n < CHANGES || (sent_by(&second) == 0 && n < CHANGES_MAX); n++)
+        require_https(&org, n % 2 == 0);
+    cr_expect_eq(changes_count(org.id, "change = 'policy.set'"), n);
+    cr_expect_eq(sent_by(&first) + sent_by(&second), before + n);
     cr_expect_gt(sent_by(&second), 0);
     replica_stop(&second);
 }
