@@ -114,6 +114,7 @@ Test(run_tests, bounds_each_test_a_little_less_than_its_file)
 Test(run_tests, widens_all_limits_on_a_slow_machine)
 {
     setenv("TEST_SLOWNESS", "2", 1);
+    unsetenv("TEST_LIMIT_SCALE"); /* of the run that this test is part of */
     make_program("unit/x", "echo \"with $* $TEST_LIMIT_SCALE.\"; " CRITERION("2", "2", "0"));
     cr_expect_eq(run_tests(UNIT), 0);
     expect_said("takes 2 times as long as usual");
