@@ -261,7 +261,8 @@ test:
 	$(if $(strip $(TESTED_SRC) $(API_SRC) $(BROWSER_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test $(if $(WANTS_PROGRAMS),run) $(if $(INTEGRATION_SRC),integration) \
 	    $(if $(filter tests/unit/tools/%,$(UNIT_SRC)),drift) $(API) $(BROWSER) $(filter valgrind,$(PROFILE))
-	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(API),$(API_MODULES) $(CLIENTS)) $(if $(BROWSER),$(BROWSER_MODULES)) \
+	$(Q)$(MAKE) $(if $(WANTS_PROGRAMS),build) $(if $(INTEGRATION_SRC),$(SUPPORT_PROGRAMS)) \
+	    $(if $(API),$(API_MODULES) $(CLIENTS)) $(if $(BROWSER),$(BROWSER_MODULES)) \
 	    $(if $(filter $(OUT),$(TESTS_OUT)),$(TESTED))
 ifneq ($(TESTS_OUT),$(OUT))
 	$(Q)$(MAKE) $(TESTED) PROFILE=release
