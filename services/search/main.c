@@ -38,9 +38,10 @@ static const struct command_handler *const handlers[] = {
     &search_conversations,
 };
 
-/* malloc() keeps a batch's memory for the next one: returning megabytes to the kernel and getting
-   them back takes a quarter of the time of a page. */
-enum { KEPT_BYTES = 256 * 1024 * 1024, BLOCK_MAX = 32 * 1024 * 1024 };
+/* malloc() keeps a batch's memory for the next one, even if its pages are large (see
+   keep_freed_memory() in program.c): returning megabytes to the kernel and getting them back takes
+   a quarter of the time of a page. */
+enum { KEPT_BYTES = 256 * 1024 * 1024 };
 
 static struct search search;
 
@@ -69,7 +70,6 @@ static enum status open_search(struct service *service, void *config)
     if (read->database_is_replica)
         service->audit_sink = NULL;
     mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
-    mallopt(M_MMAP_THRESHOLD, BLOCK_MAX);
     return ST_OK;
 }
 

@@ -130,8 +130,10 @@ $(tls_postgres_config "$home/data")
 END
   # There is no other access, and with TLS on none without it. `all` does not include base backups.
   echo "host$(! wants_tls || echo ssl) all,replication all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
+  # Keep the memory that a statement frees for the next one: see docs/operations.md, "Freed memory".
   # The change of user clears the parent-death signal set by the supervisor, so it is set again here.
   start_script "$name" "cd /
+export MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304
 exec 9<$(quote "$home")
 exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_FD"
   plan service "$name" INT QUIT 30
