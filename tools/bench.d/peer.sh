@@ -11,7 +11,7 @@ peer_postgres_up() (
     echo "bench: $*" >&2
     exit 1
   }
-  for part in ports secrets tls services servers; do
+  for part in cells ports secrets tls services servers; do
     # shellcheck source=/dev/null
     . "$here/lib/$part.sh"
   done
@@ -21,10 +21,10 @@ peer_postgres_up() (
   ports_look
   # shellcheck disable=SC2034
   PORTS[postgres]=$(free_port)
-  postgres_prepare >&2
+  postgres_prepare main >&2
   setsid "$BIN_DIR/supervisor" "$RUN_DIR" \
     </dev/null >>"$RUN_DIR/log/supervisor.log" 2>&1 &
-  until postgres_answers; do
+  until postgres_answers postgres; do
     kill -0 $! || die "the peer's PostgreSQL did not start: see $RUN_DIR/log"
     sleep 0.05
   done

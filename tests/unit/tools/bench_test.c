@@ -45,3 +45,27 @@ Test(bench, wants_a_program_of_a_peer_before_it_starts_anything)
 
     cr_expect_eq(status, 0);
 }
+
+/* The peer counts the tables of its database, and prints the number as one of its lines. */
+static const char peer[] = "#!/bin/sh\n"
+                           "psql -qAt \"$2\" -c \"SELECT 'TABLES=' || count(*) FROM pg_tables "
+                           "WHERE schemaname = 'public'\"\n"
+                           "sleep 60 >/dev/null 2>&1 &\n"
+                           "echo SERVER_PID=$!\n";
+
+Test(bench, starts_a_peer_with_an_empty_database_of_its_own)
+{
+    static const char script[] =
+        "set -euo pipefail; BIN_DIR=$(realpath \"${BIN_DIR:-build/bin}\")\n"
+        ". tools/private-stack.sh; . tools/bench.d/measure.sh; . tools/bench.d/peer.sh\n"
+        "tree=$(mktemp -d); peer_dir=$tree/run; trap 'stacks_down; rm -rf \"$tree\"' EXIT\n"
+        "printf %s \"$PEER_SCRIPT\" >\"$tree/run-peer\"; mkdir \"$tree/peer\"\n"
+        "install -m 755 \"$tree/run-peer\" \"$tree/peer/run\"\n"
+        "peer_up \"$tree/peer\"; kill \"$SERVER_PID\"\n"
+        "[[ $TABLES == 0 ]]; grep -qx \"server $SERVER_PID\" \"$tree/run/processes\"\n"
+        "grep -qx \"postgres $(<\"$tree/run/pids/postgres\")\" \"$tree/run/processes\"";
+
+    cr_assert_eq(setenv("PEER_SCRIPT", peer, 1), 0);
+    cr_assert_eq(setenv("SCRIPT", script, 1), 0);
+    cr_expect_eq(system("bash -c \"$SCRIPT\""), 0);
+}
