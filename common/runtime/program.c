@@ -147,11 +147,10 @@ static int usage(FILE *to, int exit_code)
 /* -- the process ----------------------------------------------------------------------------- */
 
 /*
- * By default free() returns memory to the kernel once 128 kB at the end of a heap are unused, which
- * one turn of a loop or one batch exceeds: the next one gets the same pages again, with a fault for
- * each. Keeping them saved a quarter of the CPU of a search, and of a ping. Each heap (one for each
- * thread that allocates much) keeps at most KEPT_BYTES. Blocks up to BLOCK_MAX, the most that glibc
- * allows, come from a heap.
+ * By default, free() returns memory to the kernel once 128 kB at the end of a heap are unused, and
+ * one turn of a loop or one batch exceeds that: the next one gets the same pages again, with a fault
+ * for each (docs/performance.md, "Freed memory"). A heap keeps at most KEPT_BYTES; threads have
+ * heaps of their own. Blocks up to BLOCK_MAX, the most that glibc allows, come from a heap.
  */
 static void keep_freed_memory(void)
 {
