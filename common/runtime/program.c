@@ -149,8 +149,8 @@ static int usage(FILE *to, int exit_code)
 /*
  * By default, free() returns memory to the kernel once 128 kB at the end of a heap are unused, and
  * one turn of a loop or one batch exceeds that: the next one gets the same pages again, with a fault
- * for each (docs/performance.md, "Freed memory"). A heap keeps at most KEPT_BYTES; threads have
- * heaps of their own. Blocks up to BLOCK_MAX, the most that glibc allows, come from a heap.
+ * for each (docs/performance.md, "Freed memory"). The end of a heap keeps at most KEPT_BYTES; threads
+ * have heaps of their own. Blocks up to BLOCK_MAX, the maximum of mallopt(3), come from a heap.
  */
 static void keep_freed_memory(void)
 {

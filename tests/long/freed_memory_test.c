@@ -1,6 +1,7 @@
 /* Memory that responses have freed serves the next ones, without page faults (keep_freed_memory() in
    common/runtime/program.c). */
 #include <criterion/criterion.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -13,7 +14,7 @@ TestSuite(freed_memory, .init = stack_have_alone);
 enum {
     CLIENTS = 32,
     PAGES = 20,                      /* for each of them */
-    FAULTS_MAX = CLIENTS * PAGES / 4 /* returning memory causes six times as many */
+    FAULTS_MAX = CLIENTS * PAGES / 4 /* a gateway that returned memory had 1,068, and else 0 */
 };
 
 /* Page faults of a process that needed no disk. */
@@ -68,21 +69,30 @@ static void make_pages(struct org *org)
         99);
 }
 
+/* The fewest of three rounds: in the first ones, more pages may be under way at once than before. */
+static long fewest_faults(struct org *org, const char *process)
+{
+    const pid_t pid = stack_pid(process);
+    long fewest = LONG_MAX;
+
+    for (int round = 0; round < 3; round++) {
+        const long before = faults_of(pid);
+        long faults;
+
+        read_at_once(org);
+        faults = faults_of(pid) - before;
+        fprintf(stderr, "%s: %ld page faults in %d pages\n", process, faults, CLIENTS * PAGES);
+        fewest = faults < fewest ? faults : fewest;
+    }
+    return fewest;
+}
+
 Test(freed_memory, serves_the_next_pages)
 {
-    static const char *const processes[] = {"gateway-0", "search-0"};
-    long before[ARRAY_SIZE(processes)];
     struct org org;
 
     make_pages(&org);
     read_at_once(&org);
-    for (size_t i = 0; i < ARRAY_SIZE(processes); i++)
-        before[i] = faults_of(stack_pid(processes[i]));
-    read_at_once(&org);
-    for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
-        const long faults = faults_of(stack_pid(processes[i])) - before[i];
-
-        fprintf(stderr, "%s: %ld page faults in %d pages\n", processes[i], faults, CLIENTS * PAGES);
-        cr_expect_leq(faults, FAULTS_MAX, "%s: %ld page faults", processes[i], faults);
-    }
+    cr_expect_leq(fewest_faults(&org, "gateway-0"), FAULTS_MAX);
+    cr_expect_leq(fewest_faults(&org, "search-0"), FAULTS_MAX);
 }

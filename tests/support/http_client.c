@@ -21,7 +21,7 @@ static void start_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* How much is allocated for n bytes and their end. */
+/* How much is allocated for n bytes and a terminating NUL. */
 static size_t allocated(size_t n)
 {
     size_t size = 1024;

@@ -135,7 +135,7 @@ Test(actor_batches, begins_no_third_one_and_sleeps)
     cr_assert_eq(command_client_count(client, "created"), 3);
 }
 
-/* The shortest of 20 calls, one after the other: other work of the machine makes the rest longer. */
+/* The median time of 20 calls, one after the other. */
 static int64_t time_of_calls(void)
 {
     int64_t took_us[20];
@@ -147,14 +147,16 @@ static int64_t time_of_calls(void)
                          "created item");
         took_us[i] = clock_mono_us() - start_us;
     }
-    return percentile(took_us, ARRAY_SIZE(took_us), 0);
+    return percentile(took_us, ARRAY_SIZE(took_us), 50);
 }
 
-/* The actor retries the second connection, and commands do not wait for that. */
+/* The actor retries the second connection, and no command waits for that. Other work of the machine may
+   lengthen all calls of an attempt. */
 Test(actor_batches, works_with_one_connection_if_there_is_no_other)
 {
     static char alone[POSTGRES_URL_MAX];
     const int64_t with_both_us = time_of_calls();
+    int attempts = 1;
 
     actor_free(actor);
     actor = NULL;
@@ -165,7 +167,8 @@ Test(actor_batches, works_with_one_connection_if_there_is_no_other)
     postgres_url_as(&database, "alone", alone);
     actor_url = alone;
     start_actor(0);
-    cr_assert_lt(time_of_calls(), 5 * with_both_us);
+    while (time_of_calls() >= 5 * with_both_us)
+        cr_assert_lt(attempts++, 3);
     cr_assert_eq(count(SESSIONS " AND usename = 'alone'"), 1);
 }
 
