@@ -58,12 +58,13 @@ Test(bench, starts_a_peer_with_an_empty_database_of_its_own)
     static const char script[] =
         "set -euo pipefail; BIN_DIR=$(realpath \"${BIN_DIR:-build/bin}\")\n"
         ". tools/private-stack.sh; . tools/bench.d/measure.sh; . tools/bench.d/peer.sh\n"
-        "tree=$(mktemp -d); peer_dir=$tree/run; trap 'stacks_down; rm -rf \"$tree\"' EXIT\n"
-        "printf %s \"$PEER_SCRIPT\" >\"$tree/run-peer\"; mkdir \"$tree/peer\"\n"
-        "install -m 755 \"$tree/run-peer\" \"$tree/peer/run\"\n"
-        "peer_up \"$tree/peer\"; kill \"$SERVER_PID\"\n"
-        "[[ $TABLES == 0 ]]; grep -qx \"server $SERVER_PID\" \"$tree/run/processes\"\n"
-        "grep -qx \"postgres $(<\"$tree/run/pids/postgres\")\" \"$tree/run/processes\"";
+        "tree=$(mktemp -d); peer_dir=$tree/run\n"
+        "trap 'kill \"${SERVER_PID-}\" || true; stacks_down; rm -rf \"$tree\"' EXIT\n"
+        "install -D -m 755 /dev/stdin \"$tree/peer/run\" <<<\"$PEER_SCRIPT\"\n"
+        "peer_up \"$tree/peer\"; server=$(<\"$tree/run/pids/postgres\")\n"
+        "[[ $TABLES == 0 && /proc/$server/cwd -ef $tree/run/postgres/data ]]\n"
+        "grep -qx \"server $SERVER_PID\" \"$tree/run/processes\"\n"
+        "grep -qx \"postgres $server\" \"$tree/run/processes\"";
 
     cr_assert_eq(setenv("PEER_SCRIPT", peer, 1), 0);
     cr_assert_eq(setenv("SCRIPT", script, 1), 0);

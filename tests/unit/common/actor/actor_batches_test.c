@@ -150,8 +150,8 @@ static int64_t time_of_calls(void)
     return percentile(took_us, ARRAY_SIZE(took_us), 50);
 }
 
-/* The actor retries the second connection, and no command waits for that. Other work of the machine may
-   lengthen all calls of an attempt. */
+/* The actor retries the second connection, and no command waits for that. Other work of the machine
+   may lengthen all calls of an attempt. */
 Test(actor_batches, works_with_one_connection_if_there_is_no_other)
 {
     static char alone[POSTGRES_URL_MAX];
