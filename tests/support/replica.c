@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "tests/support/api_client.h"
-#include "tests/support/measure.h"
 #include "tests/support/port.h"
 #include "tests/support/sql.h"
 
@@ -207,7 +206,7 @@ void replica_launch_again(struct replica *replica, const char *const *settings)
 
 void replica_await(struct replica *replica)
 {
-    cr_assert(stack_wait(is_ready, replica, (int)limit_scaled(READY_WITHIN_MS)),
+    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS),
               "the replica is not ready");
 }
 

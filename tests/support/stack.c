@@ -17,6 +17,7 @@
 
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
+#include "tests/support/measure.h"
 #include "tests/support/never_free.h"
 
 enum {
@@ -380,7 +381,7 @@ void stack_halt(const char *name)
 
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
 {
-    int64_t until_us = clock_mono_us() + timeout_ms * 1000LL;
+    const int64_t until_us = clock_mono_us() + limit_scaled(timeout_ms * 1000LL);
 
     while (!holds(closure)) {
         if (clock_mono_us() > until_us)

@@ -55,7 +55,8 @@ void stack_end(const char *name, int signal);
 /* SIGSTOP, which stops one thread after the other: returns once all of them have stopped. */
 void stack_halt(const char *name);
 
-/* Polls a condition every few milliseconds until it holds; false on timeout. */
+/* Polls a condition every few milliseconds until it holds; false on timeout. The timeout is scaled
+   (tests/support/measure.h). */
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms);
 /* Lets whatever is in progress run for that long. */
 void stack_let_run(int64_t ms);

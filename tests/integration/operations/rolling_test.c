@@ -26,7 +26,7 @@ static const char *const as_they_are[] = {NULL};
 static void restart(const char *name, int by)
 {
     stack_end(name, by);
-    cr_assert(replicas_of_stack_await_ready((int)limit_scaled(READY_WITHIN_MS)),
+    cr_assert(replicas_of_stack_await_ready(READY_WITHIN_MS),
               "%s did not come back", name);
 }
 
