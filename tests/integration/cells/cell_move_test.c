@@ -50,13 +50,32 @@ static int by_id(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Each conversation's event was delivered once, whichever cell made and sent it. */
-static void expect_each_once(struct receiver *receiver, size_t n)
+struct arrivals {
+    struct receiver *receiver;
+    size_t n;
+};
+
+static bool have_come(void *closure)
 {
+    const struct arrivals *arrivals = closure;
+
+    return receiver_count(arrivals->receiver, "/moving") >= arrivals->n;
+}
+
+/* Each conversation's event was delivered once, whichever cell made and sent it. */
+static void expect_each_once(const struct org *org, const struct webhook *webhook,
+                             struct receiver *receiver)
+{
+    const size_t n = (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
+                                         " WHERE organization_id = $1::uuid",
+                                         org->id, NULL);
+    struct arrivals arrivals = {receiver, n};
     size_t n_received;
     const char **ids;
 
-    receiver_await(receiver, "/moving", n, 30000);
+    cr_assert(stack_wait(have_come, &arrivals, 30000), "%zu of %zu came: %s",
+              receiver_count(receiver, "/moving"), n,
+              json_dumps(webhook_shown(org, webhook), JSON_COMPACT));
     n_received = receiver_count(receiver, "/moving");
     cr_expect_eq(n_received, n, "%zu deliveries of %zu events", n_received, n);
     ids = calloc(n_received, sizeof(*ids));
@@ -109,9 +128,7 @@ Test(cell_move, loses_nothing_under_load)
             load_expect_refusals_only(load));
     load_check_consistency(load);
     sealed_log_await_verified(&org);
-    expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
-                                                   " WHERE organization_id = $1::uuid",
-                                                   org.id, NULL));
+    expect_each_once(&org, &webhook, receiver);
     expect_nothing_left(&org, "cell2");
     own_stack_stop();
 }
@@ -184,8 +201,6 @@ Test(cell_move, that_is_killed_ends_done_or_undone)
     (void)load_expect_refusals_only(load);
     load_check_consistency(load);
     sealed_log_await_verified(&org);
-    expect_each_once(receiver, (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
-                                                   " WHERE organization_id = $1::uuid",
-                                                   org.id, NULL));
+    expect_each_once(&org, &webhook, receiver);
     own_stack_stop();
 }
