@@ -139,10 +139,34 @@ static void rest(struct connection *connection)
     h2o_linklist_insert(&connection->all->idle, &connection->idle_link);
 }
 
+static void stop_polling(h2o_socket_t *sock)
+{
+    h2o_socket_dont_read(sock, 0);
+    h2o_socket_read_stop(sock);
+}
+
+/* The client sent more, or closed its side, before its request was answered. What arrived stays in
+   the kernel until h2o reads the next request. */
+static void on_early(h2o_socket_t *sock, const char *err)
+{
+    (void)err;
+    stop_polling(sock);
+}
+
+/* h2o has just stopped reading, and starts again after the response. Between the two it would remove
+   the socket from epoll and add it again, half of the system calls of a request; so the socket stays
+   polled, but unread: the request may still point into the input. */
+static void keep_polling(h2o_socket_t *sock)
+{
+    h2o_socket_dont_read(sock, 1);
+    h2o_socket_read_start(sock, on_early);
+}
+
 void connection_busy(h2o_socket_t *sock)
 {
     struct connection *connection = sock->on_close.data;
 
+    keep_polling(sock);
     if (connection->requests++ == 0)
         h2o_linklist_unlink(&connection->idle_link);
     /* A request arrived as the connection was shut down: it ends after the response, and new
@@ -155,6 +179,7 @@ void connection_rests(h2o_socket_t *sock)
 {
     struct connection *connection = sock->on_close.data;
 
+    stop_polling(sock);
     if (--connection->requests == 0)
         rest(connection);
 }

@@ -1,0 +1,207 @@
+#include "common/http/listener.h"
+
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/clock.h"
+#include "common/http/edge_request.h"
+#include "tests/support/port.h"
+
+/* Instead of libc's, for h2o: the same, but counted. */
+static int n_epoll_ctl;
+
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
+int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
+{
+    n_epoll_ctl++;
+    return (int)syscall(SYS_epoll_ctl, epoll, op, fd, event);
+}
+
+/* A listener whose one handler leaves requests unanswered until answer(). */
+static h2o_globalconf_t http;
+static h2o_context_t context;
+static struct networks trusted;
+static struct connections connections;
+static struct listener listener;
+static h2o_req_t *waiting;
+static int n_requests;
+
+struct pending {
+    h2o_socket_t *sock;
+};
+
+static void on_dispose(void *self)
+{
+    const struct pending *pending = self;
+
+    connection_rests(pending->sock);
+}
+
+static int on_request(h2o_handler_t *handler, h2o_req_t *req)
+{
+    struct pending *pending = h2o_mem_alloc_shared(&req->pool, sizeof(*pending), on_dispose);
+
+    (void)handler;
+    pending->sock = req->conn->callbacks->get_socket(req->conn);
+    connection_busy(pending->sock);
+    waiting = req;
+    n_requests++;
+    return 0;
+}
+
+static int client;
+
+static void set_up(void)
+{
+    const uint16_t port = port_free();
+    const struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    h2o_hostconf_t *host;
+
+    edge_metrics_open("listener_test_");
+    h2o_config_init(&http);
+    host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+    h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = on_request;
+    h2o_context_init(&context, h2o_evloop_create(), &http);
+    connections_init(&connections, 16, &trusted);
+    cr_assert_eq(listener_open(&listener, &connections, &context,
+                               &(struct listener_options){.address = "127.0.0.1", .port = port}),
+                 ST_OK);
+    cr_assert(listener_listen(&listener));
+    client = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(connect(client, (const struct sockaddr *)&to, sizeof(to)), 0);
+}
+
+static void step(int max_ms)
+{
+    cr_assert_eq(h2o_evloop_run(context.loop, max_ms), 0);
+}
+
+static void await_request(int nth)
+{
+    const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;
+
+    while (n_requests < nth && clock_mono_us() < until_us)
+        step(10);
+    cr_assert_eq(n_requests, nth);
+}
+
+static void tear_down(void)
+{
+    const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;
+
+    close(client);
+    connections_shut_down(&connections);
+    while (connections.n > 0 && clock_mono_us() < until_us)
+        step(10);
+    cr_assert_eq(connections.n, 0);
+    listener_close(&listener);
+    step(0); /* h2o frees closed sockets at the start of its next step */
+    h2o_context_dispose(&context);
+    h2o_config_dispose(&http);
+}
+
+TestSuite(listener, .init = set_up, .fini = tear_down);
+
+static void ask(const char *path)
+{
+    char text[256];
+    const int n = snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\nHost: a\r\n\r\n", path);
+
+    cr_assert_eq(send(client, text, (size_t)n, 0), n);
+}
+
+static void answer(void)
+{
+    static h2o_generator_t generator = {NULL, NULL};
+    h2o_iovec_t body = h2o_iovec_init(H2O_STRLIT("yes"));
+
+    waiting->res.status = 200;
+    waiting->res.reason = "OK";
+    waiting->res.content_length = body.len;
+    h2o_start_response(waiting, &generator);
+    h2o_send(waiting, &body, 1, H2O_SEND_STATE_FINAL);
+}
+
+/* Reads a response, which the socket has whole: it is short. */
+static void expect_answer(void)
+{
+    char text[1024];
+    ssize_t n;
+
+    step(0);
+    n = recv(client, text, sizeof(text) - 1, MSG_DONTWAIT);
+    cr_assert_gt(n, 3);
+    text[n] = '\0';
+    cr_expect_eq(strncmp(text, "HTTP/1.1 200", 12), 0, "%s", text);
+    cr_expect_str_eq(text + n - 3, "yes");
+}
+
+Test(listener, keeps_a_connection_in_epoll_from_one_request_to_the_next)
+{
+    int before = 0;
+
+    for (int i = 1; i <= 10; i++) {
+        ask("/");
+        await_request(i);
+        if (i == 1)
+            before = n_epoll_ctl;
+        step(0);
+        answer();
+        expect_answer();
+    }
+    cr_expect_eq(n_epoll_ctl, before);
+}
+
+Test(listener, leaves_what_comes_early_in_the_socket_and_the_request_as_it_is)
+{
+    enum { EARLY = 30 };
+    char path[200] = "/";
+    h2o_socket_t *sock;
+    size_t n_input;
+    int before;
+
+    memset(path + 1, 'a', sizeof(path) - 2);
+    ask("/first");
+    await_request(1);
+    step(0);
+    sock = waiting->conn->callbacks->get_socket(waiting->conn);
+    n_input = sock->input->size;
+    before = n_epoll_ctl;
+    for (int i = 0; i < EARLY; i++)
+        ask(path);
+    for (int i = 0; i < 10; i++)
+        step(0);
+    cr_expect_eq(n_epoll_ctl - before, 1, "removed once: from then on nothing wakes the loop");
+    cr_expect_eq(sock->input->size, n_input, "read, and so perhaps moved");
+    cr_expect_eq(n_requests, 1);
+    cr_expect(h2o_memis(waiting->input.path.base, waiting->input.path.len, H2O_STRLIT("/first")));
+    answer();
+    expect_answer();
+    for (int i = 0; i < EARLY; i++) {
+        await_request(2 + i);
+        cr_expect(h2o_memis(waiting->input.path.base, waiting->input.path.len, path, strlen(path)));
+        answer();
+        expect_answer();
+    }
+}
+
+Test(listener, answers_a_client_that_closed_its_side_early)
+{
+    ask("/");
+    await_request(1);
+    step(0);
+    cr_assert_eq(shutdown(client, SHUT_WR), 0);
+    step(10);
+    step(0);
+    answer();
+    expect_answer();
+    step(10);
+    step(0);
+    cr_expect_eq(connections.n, 0);
+}
