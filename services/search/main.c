@@ -40,7 +40,8 @@ static const struct command_handler *const handlers[] = {
 
 /* malloc() keeps a batch's memory for the next one, even if its pages are large (see
    keep_freed_memory() in program.c): returning megabytes to the kernel and getting them back takes
-   a quarter of the time of a page. */
+   a quarter of the time of a page. In effect all of it is kept; the batches limit how much that
+   is. */
 enum { KEPT_BYTES = 256 * 1024 * 1024 };
 
 static struct search search;
