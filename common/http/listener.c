@@ -154,10 +154,11 @@ static void on_early(h2o_socket_t *sock, const char *err)
 }
 
 /* h2o has just stopped reading, and starts again after the response. Between the two it would remove
-   the socket from epoll and add it again, half of the system calls of a request; so the socket stays
-   polled, but unread: the request may still point into the input. */
+   the socket from epoll and add it again, half of a request's system calls on the socket; so the
+   socket stays polled, but unread: the request may still point into the input. */
 static void keep_polling(h2o_socket_t *sock)
 {
+    must(!h2o_socket_is_reading(sock));
     h2o_socket_dont_read(sock, 1);
     h2o_socket_read_start(sock, on_early);
 }

@@ -8,8 +8,8 @@
  *          ones wait in the kernel's queue while an idle connection is shut down to make room: the
  *          one idle for longest of the network that has the most.
  *          While a request is answered h2o does not read. It would remove the socket from epoll
- *          and add it again: two of the four system calls of a request, and 5 of the gateway's 24
- *          microseconds. connection_busy() keeps it in epoll, unread, until more arrives.
+ *          and add it again: two of a request's four system calls on the socket, and 5 of the
+ *          gateway's 24 microseconds. connection_busy() keeps it in epoll, unread, until more arrives.
  *          Closing a socket with unread bytes makes the kernel reset the connection, which can
  *          destroy a response in flight. So a connection whose request was not read to its end
  *          gets a lingering close: a duplicate of the socket outlives h2o's, shuts down our side,
@@ -45,7 +45,9 @@ struct connections {
 };
 
 void connections_init(struct connections *connections, size_t max, const struct networks *trusted);
-/* Call when a request of the connection has begun, and when it has ended. */
+/* Call when a request of an HTTP/1 connection has begun, in its handler: h2o must have stopped
+   reading from the socket; and when it has ended, as it is disposed of: before h2o reads again, or
+   closes the socket. */
 void connection_busy(h2o_socket_t *sock);
 void connection_rests(h2o_socket_t *sock);
 /* Shuts every connection down; h2o closes them in the loop's next steps. */

@@ -122,7 +122,7 @@ static void stand_in_the_way(struct org *org, enum key key)
     if (key == LIMITED)
         json_decref(convctl("org", "set", org->id, "--rate-limit", "3", NULL));
     else
-        cr_assert(stack_wait(is_denied, org->full_key, 2000));
+        cr_assert(stack_wait_in_force(is_denied, org->full_key));
     strcpy(run.tokens[key], org->full_key);
 }
 

@@ -48,11 +48,6 @@ void api_send_together(const struct client_request *requests, int n,
    that they report. */
 bool api_in_one_window(struct client_response *const *responses, int n);
 
-/* An operator's changes are announced by a notice. A gateway that misses the notice asks access
-   about a key again only three seconds after it last did. So if a key was looked up right before a
-   change, and the change is in force sooner than that, the gateway has received the notice. */
-enum { IN_FORCE_MS = 2000 };
-
 /* -- looking into responses -----------------------------------------------------------------------
  */
 

@@ -206,8 +206,7 @@ void replica_launch_again(struct replica *replica, const char *const *settings)
 
 void replica_await(struct replica *replica)
 {
-    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS),
-              "the replica is not ready");
+    cr_assert(stack_wait(is_ready, replica, READY_WITHIN_MS), "the replica is not ready");
 }
 
 void replica_start_of(struct replica *replica, const char *service, const char *const *settings)

@@ -21,6 +21,8 @@
 #include "tests/support/never_free.h"
 
 enum {
+    IN_FORCE_MS = 2000,
+    SCALED_MAX_MS = 240 * 1000,
     ARGUMENTS_MAX = 32,
     OUTPUT_MAX = 4 << 20,
     WAITS_MS = 30000,
@@ -379,9 +381,9 @@ void stack_halt(const char *name)
     cr_assert(stack_wait(all_threads_stand, &pid, 5000), "%s does not stop", name);
 }
 
-bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
+static bool wait_for(bool (*holds)(void *closure), void *closure, int64_t timeout_ms)
 {
-    const int64_t until_us = clock_mono_us() + limit_scaled(timeout_ms * 1000LL);
+    const int64_t until_us = clock_mono_us() + timeout_ms * 1000;
 
     while (!holds(closure)) {
         if (clock_mono_us() > until_us)
@@ -389,6 +391,19 @@ bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
         poll(NULL, 0, 5);
     }
     return true;
+}
+
+bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms)
+{
+    const int64_t scaled_ms = limit_scaled(timeout_ms);
+    const int64_t max_ms = timeout_ms > SCALED_MAX_MS ? timeout_ms : SCALED_MAX_MS;
+
+    return wait_for(holds, closure, scaled_ms < max_ms ? scaled_ms : max_ms);
+}
+
+bool stack_wait_in_force(bool (*holds)(void *closure), void *closure)
+{
+    return wait_for(holds, closure, IN_FORCE_MS);
 }
 
 void stack_let_run(int64_t ms)

@@ -56,8 +56,13 @@ void stack_end(const char *name, int signal);
 void stack_halt(const char *name);
 
 /* Polls a condition every few milliseconds until it holds; false on timeout. The timeout is scaled
-   (tests/support/measure.h). */
+   (measure.h), but not beyond four minutes: the test's own limit is to come later. */
 bool stack_wait(bool (*holds)(void *closure), void *closure, int timeout_ms);
+/* The same for the effect of an operator's change, which is announced by a notice: waits for two
+   seconds, not scaled. A gateway that misses the notice asks access about a key again only three
+   seconds after it last did. So if a key was looked up right before a change, and the change is in
+   force sooner than that, the gateway has received the notice. */
+bool stack_wait_in_force(bool (*holds)(void *closure), void *closure);
 /* Lets whatever is in progress run for that long. */
 void stack_let_run(int64_t ms);
 

@@ -148,7 +148,7 @@ Test(auth, a_revoked_key_is_refused_when_that_is_announced)
     cr_assert_str_eq(json_string_value(json_object_get(revoked, "id")), org.read_key_id);
     cr_assert_not(json_is_null(json_object_get(revoked, "revoked_at")));
     json_decref(revoked);
-    cr_assert(stack_wait(is_refused, org.read_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_refused, org.read_key));
     expect_error(api_get(org.read_key, "/ping"), 401, "unauthorized", "*");
     expect_status(api_get(org.full_key, "/ping"), 200);
 }
@@ -219,7 +219,7 @@ Test(auth, a_plan_without_the_api_is_restricted_when_that_is_announced)
     org_new(&org);
     expect_status(api_get(org.full_key, "/ping"), 200);
     json_decref(convctl("org", "set", org.id, "--plan", "free", NULL));
-    cr_assert(stack_wait(is_restricted, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_restricted, org.full_key));
     response = api_get(org.full_key, "/nothing");
     expect_error(response, 403, "api_plan_restricted", "*");
     expect_recorded(&org, response, "unknown");
@@ -230,7 +230,7 @@ Test(auth, a_plan_without_the_api_is_restricted_when_that_is_announced)
         static const char *const paid[] = {"starter", "growth", "enterprise"};
 
         json_decref(convctl("org", "set", org.id, "--plan", paid[i], NULL));
-        cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS), "%s", paid[i]);
+        cr_assert(stack_wait_in_force(is_served, org.full_key), "%s", paid[i]);
     }
 }
 

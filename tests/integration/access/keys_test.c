@@ -94,7 +94,7 @@ Test(keys, that_are_rotated_with_no_overlap_are_refused_when_that_is_announced)
     org_new(&org);
     expect_status(api_get(org.full_key, "/ping"), 200);
     successor = rotate(&org, org.full_key_id, "now");
-    cr_assert(stack_wait(is_refused, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_refused, org.full_key));
     expect_status(api_get(text_of(successor, "token"), "/ping"), 200);
     json_decref(successor);
     cr_assert_eq(convctl_fails(code, "key", "rotate", "--org", org.id, org.full_key_id, NULL), 1);

@@ -35,12 +35,12 @@ Test(policy, plain_http_is_refused_if_https_is_required)
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_denied, org.full_key));
     response = api_get(org.full_key, "/ping");
     expect_error(response, 403, "https_required", "*");
     expect_recorded(&org, response, "ping");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", NULL));
-    cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_served, org.full_key));
 }
 
 Test(policy, an_address_that_is_not_listed_is_refused)
@@ -51,13 +51,13 @@ Test(policy, an_address_that_is_not_listed_is_refused)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1", "--ip",
                         "2001:db8::1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_denied, org.full_key));
     response = api_create(org.full_key, "{}");
     expect_error(response, 403, "ip_not_allowed", "*");
     cr_assert_not_null(strstr(response->body, "requests from 127.0.0.1;"), "%s", response->body);
     expect_recorded(&org, response, "conversation.create");
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "127.0.0.1", NULL));
-    cr_assert(stack_wait(is_served, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_served, org.full_key));
 }
 
 Test(policy, a_mapped_address_equals_its_ipv4)
@@ -86,7 +86,7 @@ Test(policy, https_is_checked_before_the_address)
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_denied, org.full_key));
     expect_error(api_get(org.full_key, "/ping"), 403, "https_required", "*");
 }
 
@@ -129,13 +129,13 @@ Test(policy, forwarded_headers_of_a_stranger_do_not_count)
 
     org_new(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "true", NULL));
-    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_denied, org.full_key));
     expect_error(http_send(&(struct client_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "https_required", "*");
     json_decref(convctl("policy", "set", "--org", org.id, "--require-https", "false", "--ip",
                         "192.0.2.1", "--ip-allowlist-enabled", "true", NULL));
-    cr_assert(stack_wait(is_shut_out, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_shut_out, org.full_key));
     expect_error(http_send(&(struct client_request){
                      .method = "GET", .path = "/ping", .key = org.full_key, .headers = headers}),
                  403, "ip_not_allowed", "*");
@@ -156,7 +156,7 @@ Test(policy, tls_satisfies_a_policy_that_requires_https)
     response = http_send(&(struct client_request){
         .method = "GET", .base = base, .path = "/nothing", .key = org.full_key});
     expect_error(response, 404, "not_found", "*");
-    cr_assert(stack_wait(is_denied, org.full_key, IN_FORCE_MS));
+    cr_assert(stack_wait_in_force(is_denied, org.full_key));
 }
 
 /* The status of a ping through the proxy that the stack trusts. */

@@ -50,7 +50,7 @@ static void expect_soon(const char *key, int status, const char *code)
 {
     struct expectation expected = {key, status, code};
 
-    cr_assert(stack_wait(holds_everywhere, &expected, IN_FORCE_MS), "not in force in time");
+    cr_assert(stack_wait_in_force(holds_everywhere, &expected), "not in force in time");
     for (int i = 0; i < GATEWAYS; i++) {
         if (code != NULL)
             expect_error(ping_at(i, key), status, code, "*");

@@ -26,8 +26,7 @@ static const char *const as_they_are[] = {NULL};
 static void restart(const char *name, int by)
 {
     stack_end(name, by);
-    cr_assert(replicas_of_stack_await_ready(READY_WITHIN_MS),
-              "%s did not come back", name);
+    cr_assert(replicas_of_stack_await_ready(READY_WITHIN_MS), "%s did not come back", name);
 }
 
 Test(rolling, restarts_of_every_process_cost_no_request)

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -82,24 +84,27 @@ static void step(int max_ms)
     cr_assert_eq(h2o_evloop_run(context.loop, max_ms), 0);
 }
 
+/* Runs the loop until `condition` holds, for 30 s at most. */
+#define STEP_UNTIL(condition)                                                                      \
+    do {                                                                                           \
+        const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;                      \
+                                                                                                   \
+        while (!(condition) && clock_mono_us() < until_us)                                         \
+            step(10);                                                                              \
+        cr_assert(condition);                                                                      \
+    } while (0)
+
 static void await_request(int nth)
 {
-    const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;
-
-    while (n_requests < nth && clock_mono_us() < until_us)
-        step(10);
+    STEP_UNTIL(n_requests >= nth);
     cr_assert_eq(n_requests, nth);
 }
 
 static void tear_down(void)
 {
-    const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;
-
     close(client);
     connections_shut_down(&connections);
-    while (connections.n > 0 && clock_mono_us() < until_us)
-        step(10);
-    cr_assert_eq(connections.n, 0);
+    STEP_UNTIL(connections.n == 0);
     listener_close(&listener);
     step(0); /* h2o frees closed sockets at the start of its next step */
     h2o_context_dispose(&context);
@@ -116,25 +121,32 @@ static void ask(const char *path)
     cr_assert_eq(send(client, text, (size_t)n, 0), n);
 }
 
-static void answer(void)
+static void answer_with(const char *body, size_t n)
 {
     static h2o_generator_t generator = {NULL, NULL};
-    h2o_iovec_t body = h2o_iovec_init(H2O_STRLIT("yes"));
+    h2o_iovec_t part = {.base = (char *)body, .len = n};
 
     waiting->res.status = 200;
     waiting->res.reason = "OK";
-    waiting->res.content_length = body.len;
+    waiting->res.content_length = n;
     h2o_start_response(waiting, &generator);
-    h2o_send(waiting, &body, 1, H2O_SEND_STATE_FINAL);
+    h2o_send(waiting, &part, 1, H2O_SEND_STATE_FINAL);
 }
 
-/* Reads a response, which the socket has whole: it is short. */
+static void answer(void)
+{
+    answer_with("yes", 3);
+}
+
+/* Reads a response that answer() has sent. */
 static void expect_answer(void)
 {
+    struct pollfd readable = {.fd = client, .events = POLLIN};
     char text[1024];
     ssize_t n;
 
     step(0);
+    cr_assert_eq(poll(&readable, 1, 30000), 1);
     n = recv(client, text, sizeof(text) - 1, MSG_DONTWAIT);
     cr_assert_gt(n, 3);
     text[n] = '\0';
@@ -151,6 +163,7 @@ Test(listener, keeps_a_connection_in_epoll_from_one_request_to_the_next)
         await_request(i);
         if (i == 1)
             before = n_epoll_ctl;
+        cr_assert_gt(before, 0, "h2o calls another epoll_ctl()");
         step(0);
         answer();
         expect_answer();
@@ -175,8 +188,9 @@ Test(listener, leaves_what_comes_early_in_the_socket_and_the_request_as_it_is)
     before = n_epoll_ctl;
     for (int i = 0; i < EARLY; i++)
         ask(path);
+    STEP_UNTIL(n_epoll_ctl > before);
     for (int i = 0; i < 10; i++)
-        step(0);
+        step(1);
     cr_expect_eq(n_epoll_ctl - before, 1, "removed once: from then on nothing wakes the loop");
     cr_expect_eq(sock->input->size, n_input, "read, and so perhaps moved");
     cr_expect_eq(n_requests, 1);
@@ -193,15 +207,73 @@ Test(listener, leaves_what_comes_early_in_the_socket_and_the_request_as_it_is)
 
 Test(listener, answers_a_client_that_closed_its_side_early)
 {
+    int before;
+
     ask("/");
     await_request(1);
     step(0);
+    before = n_epoll_ctl;
     cr_assert_eq(shutdown(client, SHUT_WR), 0);
-    step(10);
-    step(0);
+    STEP_UNTIL(n_epoll_ctl > before);
     answer();
     expect_answer();
-    step(10);
+    STEP_UNTIL(connections.n == 0);
+}
+
+Test(listener, closes_when_the_client_reset_the_connection_before_the_response)
+{
+    const struct linger reset = {.l_onoff = 1, .l_linger = 0};
+    int before;
+
+    ask("/");
+    await_request(1);
     step(0);
-    cr_expect_eq(connections.n, 0);
+    before = n_epoll_ctl;
+    cr_assert_eq(setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset)), 0);
+    close(client);
+    client = -1;
+    STEP_UNTIL(n_epoll_ctl > before);
+    answer();
+    STEP_UNTIL(connections.n == 0);
+}
+
+/* Reads a response with a body of that size, which the loop is still writing. */
+static void take_response(size_t n_body)
+{
+    static char taken[256 * 1024];
+    size_t n = 0, whole = SIZE_MAX;
+
+    while (n < whole) {
+        const ssize_t got = recv(client, taken, sizeof(taken) - 1, MSG_DONTWAIT);
+
+        step(1);
+        if (got <= 0)
+            continue;
+        if (n == 0) {
+            taken[got] = '\0';
+            cr_assert_not_null(strstr(taken, "\r\n\r\n"));
+            whole = (size_t)(strstr(taken, "\r\n\r\n") + 4 - taken) + n_body;
+        }
+        n += (size_t)got;
+    }
+    cr_assert_eq(n, whole);
+}
+
+Test(listener, answers_what_comes_while_a_response_is_still_being_written)
+{
+    enum { LARGE = 8 * 1024 * 1024 }; /* more than both sockets hold */
+    char *const body = calloc(1, LARGE);
+
+    ask("/");
+    await_request(1);
+    step(0);
+    answer_with(body, LARGE);
+    step(0);
+    ask("/next");
+    step(10);
+    take_response(LARGE);
+    await_request(2);
+    answer();
+    expect_answer();
+    free(body);
 }
