@@ -435,11 +435,14 @@ static bool has_come(void *closure)
     return receiver_count(awaited->receiver, awaited->path) >= awaited->n;
 }
 
+bool receiver_wait(struct receiver *receiver, const char *path, size_t n, int timeout_ms)
+{
+    return stack_wait(has_come, &(struct awaited){receiver, path, n}, timeout_ms);
+}
+
 void receiver_await(struct receiver *receiver, const char *path, size_t n, int timeout_ms)
 {
-    struct awaited awaited = {receiver, path, n};
-
-    cr_assert(stack_wait(has_come, &awaited, timeout_ms), "%zu of %zu requests came to %s",
+    cr_assert(receiver_wait(receiver, path, n, timeout_ms), "%zu of %zu requests came to %s",
               receiver_count(receiver, path), n, path);
 }
 

@@ -58,7 +58,9 @@ const struct received *receiver_get(struct receiver *receiver, const char *path,
 /* All of them, in order; nothing is received during the call. */
 void receiver_each(struct receiver *receiver,
                    void (*visit)(const struct received *received, void *closure), void *closure);
-/* Waits until `n` have been received; fails the test on timeout. */
+/* Waits until `n` have been received; false on timeout. */
+bool receiver_wait(struct receiver *receiver, const char *path, size_t n, int timeout_ms);
+/* The same, but fails the test on timeout. */
 void receiver_await(struct receiver *receiver, const char *path, size_t n, int timeout_ms);
 /* Accepted connections, with or without requests. */
 size_t receiver_connections(struct receiver *receiver);

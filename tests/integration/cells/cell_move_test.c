@@ -50,18 +50,6 @@ static int by_id(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-struct arrivals {
-    struct receiver *receiver;
-    size_t n;
-};
-
-static bool have_come(void *closure)
-{
-    const struct arrivals *arrivals = closure;
-
-    return receiver_count(arrivals->receiver, "/moving") >= arrivals->n;
-}
-
 /* Each conversation's event was delivered once, whichever cell made and sent it. */
 static void expect_each_once(const struct org *org, const struct webhook *webhook,
                              struct receiver *receiver)
@@ -69,11 +57,10 @@ static void expect_each_once(const struct org *org, const struct webhook *webhoo
     const size_t n = (size_t)sql_integer("SELECT count(*) FROM conversation.conversations"
                                          " WHERE organization_id = $1::uuid",
                                          org->id, NULL);
-    struct arrivals arrivals = {receiver, n};
     size_t n_received;
     const char **ids;
 
-    cr_assert(stack_wait(have_come, &arrivals, 30000), "%zu of %zu came: %s",
+    cr_assert(receiver_wait(receiver, "/moving", n, 30000), "%zu of %zu came: %s",
               receiver_count(receiver, "/moving"), n,
               json_dumps(webhook_shown(org, webhook), JSON_COMPACT));
     n_received = receiver_count(receiver, "/moving");
