@@ -138,15 +138,21 @@ static void answer(void)
     answer_with("yes", 3);
 }
 
-/* Reads a response that answer() has sent. */
-static void expect_answer(void)
+static void await_response(void)
 {
     struct pollfd readable = {.fd = client, .events = POLLIN};
-    char text[1024];
-    ssize_t n;
 
     step(0);
     cr_assert_eq(poll(&readable, 1, 30000), 1);
+}
+
+/* Reads a response that answer() has sent. */
+static void expect_answer(void)
+{
+    char text[1024];
+    ssize_t n;
+
+    await_response();
     n = recv(client, text, sizeof(text) - 1, MSG_DONTWAIT);
     cr_assert_gt(n, 3);
     text[n] = '\0';
@@ -223,15 +229,12 @@ Test(listener, answers_a_client_that_closed_its_side_early)
 /* The kernel resets the connection because the client never read the first response. */
 Test(listener, closes_when_the_client_reset_the_connection_before_the_response)
 {
-    struct pollfd readable;
     int before;
 
     ask("/first");
     await_request(1);
     answer();
-    step(0);
-    readable = (struct pollfd){.fd = client, .events = POLLIN};
-    cr_assert_eq(poll(&readable, 1, 30000), 1);
+    await_response();
     ask("/second");
     await_request(2);
     step(0);
