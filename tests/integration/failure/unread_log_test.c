@@ -1,4 +1,4 @@
-/* Nobody reads a gateway's log: the gateway drops lines and counts them, but fails no request. */
+/* Nobody reads a gateway's log, or its disk is full: the gateway drops lines and counts them, but fails no request. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 TestSuite(unread_log, .init = stack_share);
 
-enum { REQUESTS = 10000, TOGETHER = 20 };
+enum { REQUESTS = 10000, TOGETHER = 20, LOST_MS = 5000 };
 
 static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
@@ -84,5 +84,26 @@ Test(unread_log, costs_lines_and_no_request)
     /* The lost lines may include others than refusals. */
     cr_expect_leq(told, REQUESTS);
     cr_expect_geq(told + lost, REQUESTS, "%d logged and %lld lost", told, lost);
+    replica_stop(&gateway);
+}
+
+static bool has_lost_all(void *closure)
+{
+    return replica_metric(closure, "log_lines_dropped_total") >= REQUESTS;
+}
+
+/* Every write to /dev/full fails as on a full disk. */
+Test(unread_log, that_is_on_a_full_disk_costs_lines_and_no_request)
+{
+    struct replica gateway;
+    const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+
+    cr_assert_geq(full, 0);
+    replica_launch_into(&gateway, full, (const char *const[]){"AUTH_FAILURE_LIMIT=1000000", NULL});
+    replica_await(&gateway);
+    cr_assert_eq(send_all(&gateway), REQUESTS);
+    cr_expect(stack_wait(has_lost_all, &gateway, LOST_MS), "%lld lines lost",
+              replica_metric(&gateway, "log_lines_dropped_total"));
+    cr_expect_eq(replica_ask(&gateway, "/readyz")->status, 200);
     replica_stop(&gateway);
 }
