@@ -189,8 +189,15 @@ $(SUPPORT_PROGRAMS): %: %.o $(OUT)/libcommon.a
 	@echo "LINK $(@F)"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^
 
+# Libraries that they preload into programs.
+PRELOADED := $(patsubst %.c,$(OUT)/%.so,$(sort $(wildcard tests/support/preload/*.c)))
+$(PRELOADED): $(OUT)/%.so: %.c $(OUT)/flags
+	$(Q)mkdir -p $(@D)
+	@echo "LINK $(@F)"
+	$(Q)$(CC) $(CFLAGS) -fPIC -shared -o $@ $<
+
 # An archive, so that a test links only what it uses.
-$(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c))) | $(SUPPORT_PROGRAMS)
+$(OUT)/libsupport.a: $(patsubst %.c,$(OUT)/%.o,$(sort $(wildcard tests/support/*.c))) | $(SUPPORT_PROGRAMS) $(PRELOADED)
 	$(Q)rm -f $@ && ar qcs $@ $^
 
 # The tests in JavaScript need the variables of a stack's env file in their environment. This is the last
@@ -273,7 +280,7 @@ endif
 test-long:
 	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(API_LONG_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(API_LONG_SRC),api) \
-	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover)
+	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover) $(if $(filter %/faults_test.c,$(LONG_SRC)),faults)
 	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(API_LONG_SRC),$(API_MODULES) $(CLIENTS)) \
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
@@ -292,7 +299,7 @@ endurance:
 MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,event-of-a-replay late-reply-called-unavailable update-lost)
 .PHONY: test-mutants
 test-mutants:
-	$(Q)tools/install-packages build test run
+	$(Q)tools/install-packages build test run faults
 	$(Q)$(MAKE) build $(OUT)/tests/faults/run
 	$(Q)tests/faults/run-mutants $(MUTANTS)
 

@@ -198,6 +198,8 @@ static void write_line(const char *operation, int org, const struct ask *asked,
                              "status", response->status, "id", response->request_id, "args", args);
 
     cr_assert_not_null(line);
+    if (response->status == 0 && !response->was_sent)
+        json_object_set_new(line, "sent", json_false());
     if (response->is_replay)
         json_object_set_new(line, "replay", json_true());
     if (response->body != NULL)

@@ -16,6 +16,8 @@ enum {
     USES = 6,             /* before it is revoked, and at least as many after */
     USE_EVERY_MS = 120,   /* through the two gateways in turn */
     USED_AFTER_MS = 8000, /* a gateway that missed the notice refuses the key after 5 s */
+    REVOKED_MAX = 16,     /* used again and again after that: more than a minute, for as long as a
+                             gateway may use what it knows when it cannot reach access */
     ENDPOINT_EVERY = 4,
     RESPONSE_MS = 12000
 };
@@ -28,6 +30,10 @@ static struct {
     pthread_t thread;
     struct http_connection connections[WORKLOAD_GATEWAYS];
     int n_uses;
+    struct revoked {
+        char token[64], id[37];
+    } revoked[REVOKED_MAX];
+    size_t n_revoked; /* all of them: the latest REVOKED_MAX are kept */
 } churn;
 
 static void use(const char *token, const char *key)
@@ -64,6 +70,20 @@ static bool revoke(const char *id)
     return revoked != NULL;
 }
 
+static void use_revoked(void)
+{
+    for (size_t i = 0; i < REVOKED_MAX && i < churn.n_revoked && !churn.stopping; i++)
+        use(churn.revoked[i].token, churn.revoked[i].id);
+}
+
+static void keep_revoked(const json_t *key)
+{
+    struct revoked *kept = &churn.revoked[churn.n_revoked++ % REVOKED_MAX];
+
+    snprintf(kept->token, sizeof(kept->token), "%s", text_of(key, "token"));
+    snprintf(kept->id, sizeof(kept->id), "%s", text_of(key, "id"));
+}
+
 static void have_key(void)
 {
     const int64_t begin_us = clock_mono_us();
@@ -83,6 +103,8 @@ static void have_key(void)
     until_us = clock_mono_us() + USED_AFTER_MS * 1000LL;
     while (!churn.stopping && clock_mono_us() < until_us)
         use(text_of(key, "token"), text_of(key, "id"));
+    use_revoked();
+    keep_revoked(key);
     json_decref(key);
 }
 

@@ -215,13 +215,13 @@ Test(endurance, nothing_grows_or_becomes_slower)
     struct org orgs[WORKLOAD_ORGS];
     static struct fault_run run;
 
-    fault_run_settings(&run, atoi(seconds), 0);
+    fault_run_settings(&run, atoi(seconds), 0, false);
     run.step_ms = STEP_MS;
     repeat_steps(&run.plan);
     let_live(&run.plan);
     ask_observe(note_latency);
     receiver_keep_nothing(receiver);
-    faulty_stack_open();
+    faulty_stack_open(false);
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
     if (run.per_second == 0)

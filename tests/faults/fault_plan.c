@@ -16,8 +16,10 @@ const size_t fault_processes_n = ARRAY_SIZE(fault_processes);
 const char *const fault_servers[FAULT_SERVERS] = {"nats", "postgres"};
 
 static const char *const kinds[FAULT_KINDS] = {
-    [FAULT_KILL] = "kill", [FAULT_STOP] = "stop", [FAULT_CUT] = "cut",   [FAULT_DROP] = "drop",
-    [FAULT_SLOW] = "slow", [FAULT_MUTE] = "mute", [FAULT_DEAF] = "deaf", [FAULT_PAUSE] = "pause",
+    [FAULT_KILL] = "kill",   [FAULT_STOP] = "stop",     [FAULT_CUT] = "cut",
+    [FAULT_DROP] = "drop",   [FAULT_SLOW] = "slow",     [FAULT_MUTE] = "mute",
+    [FAULT_DEAF] = "deaf",   [FAULT_PAUSE] = "pause",   [FAULT_FULL] = "full",
+    [FAULT_AHEAD] = "ahead", [FAULT_BEHIND] = "behind",
 };
 
 enum {
@@ -65,14 +67,30 @@ static void draw_link(struct fault *fault, uint64_t *state)
     snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
 }
 
-/* Half of the faults are of processes, half of links. Drawn in sequence, since an initializer has
-   no defined order. */
-static struct fault draw_fault(uint64_t *state)
+/* The clock of nats-server, a Go program, cannot be moved; it does not need the time. */
+static void draw_of_machine(struct fault *fault, uint64_t *state)
 {
+    const char *process = fault_servers[FAULT_POSTGRES];
+
+    fault->kind = (enum fault_kind)between(state, FAULT_FULL, FAULT_BEHIND);
+    if (fault->kind != FAULT_FULL)
+        do
+            process = fault_processes[between(state, 0, (int)fault_processes_n - 1)];
+        while (strcmp(process, fault_servers[FAULT_NATS]) == 0);
+    snprintf(fault->whom, sizeof(fault->whom), "%s", process);
+}
+
+/* Half of the other faults are of processes, half of links. Drawn in sequence, since an initializer
+   has no defined order. */
+static struct fault draw_fault(uint64_t *state, bool with_machines)
+{
+    const bool is_of_machine = with_machines && between(state, 1, 5) == 1;
     const bool is_of_process = between(state, 0, 1) == 0;
     struct fault fault = {.ms = between(state, FAULT_MIN_MS, FAULT_MAX_MS)};
 
-    if (is_of_process) {
+    if (is_of_machine) {
+        draw_of_machine(&fault, state);
+    } else if (is_of_process) {
         fault.kind = (enum fault_kind)between(state, FAULT_KILL, FAULT_STOP);
         snprintf(fault.whom, sizeof(fault.whom), "%s",
                  fault_processes[between(state, 0, (int)fault_processes_n - 1)]);
@@ -95,7 +113,7 @@ static bool are_apart(const struct fault *a, const struct fault *b)
     return strcmp(a->whom, b->whom) != 0;
 }
 
-void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms)
+void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool with_machines)
 {
     uint64_t state = seed;
 
@@ -104,11 +122,11 @@ void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms)
         struct fault_step *step = &plan->steps[plan->n++];
         int lasts_ms;
 
-        step->faults[0] = draw_fault(&state);
+        step->faults[0] = draw_fault(&state, with_machines);
         step->n = between(&state, 0, 2) == 0 ? FAULT_PAIR : 1;
         if (step->n == FAULT_PAIR)
             do
-                step->faults[1] = draw_fault(&state);
+                step->faults[1] = draw_fault(&state, with_machines);
             while (!are_apart(&step->faults[0], &step->faults[1]));
         lasts_ms = step->faults[0].ms;
         if (step->n == FAULT_PAIR && step->faults[1].ms > lasts_ms)
@@ -154,6 +172,15 @@ void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms)
         plan->steps[i].heal_ms =
             ms > lasting_ms ? (int)((ms - lasting_ms) / (int64_t)plan->n) : HEAL_MIN_MS;
     free(copy);
+}
+
+bool fault_plan_has_machines(const struct fault_plan *plan)
+{
+    for (size_t i = 0; i < plan->n; i++)
+        for (size_t j = 0; j < plan->steps[i].n; j++)
+            if (plan->steps[i].faults[j].kind >= FAULT_FULL)
+                return true;
+    return false;
 }
 
 void fault_step_print(const struct fault_step *step, char *out, size_t capacity)

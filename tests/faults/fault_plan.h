@@ -27,10 +27,13 @@ enum fault_kind {
     FAULT_MUTE,  /* a link is half open: replies of the server are held */
     FAULT_DEAF,  /* a link is half open: requests of the process are held */
     FAULT_PAUSE, /* both */
+    FAULT_FULL,  /* the disk of PostgreSQL has no space left */
+    FAULT_AHEAD, /* the clock of a process, which may be PostgreSQL, is FAULT_CLOCK_S ahead */
+    FAULT_BEHIND,
     FAULT_KINDS
 };
 
-enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25 };
+enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25, FAULT_CLOCK_S = 2 };
 
 struct fault {
     enum fault_kind kind;
@@ -57,10 +60,12 @@ enum fault_server { FAULT_NATS, FAULT_POSTGRES, FAULT_SERVERS };
 extern const char *const fault_servers[FAULT_SERVERS];
 bool fault_has_link(const char *process, enum fault_server server);
 
-/* Steps that take about `ms` in all. */
-void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms);
+/* Steps that take about `ms` in all; a fifth of the faults are of disks and clocks if these are
+   wanted. */
+void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool with_machines);
 /* Spread over about `ms` in all. */
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms);
+bool fault_plan_has_machines(const struct fault_plan *plan); /* a fault of a disk or clock */
 void fault_step_print(const struct fault_step *step, char *out, size_t capacity);
 
 /* Numbers from a seed, the next one at each call. */

@@ -22,7 +22,7 @@ static int64_t number_of(const char *name, int64_t otherwise)
     return text != NULL && text[0] != '\0' ? strtoll(text, NULL, 10) : otherwise;
 }
 
-void fault_run_settings(struct fault_run *run, int seconds, int per_second)
+void fault_run_settings(struct fault_run *run, int seconds, int per_second, bool with_machines)
 {
     const char *plan = getenv("FAULTS_PLAN"), *history = getenv("FAULTS_HISTORY");
 
@@ -37,7 +37,7 @@ void fault_run_settings(struct fault_run *run, int seconds, int per_second)
     else if (plan != NULL && plan[0] != '\0')
         fault_plan_read(&run->plan, plan, run->seconds * 1000LL);
     else
-        fault_plan_draw(&run->plan, run->seed, run->seconds * 1000LL);
+        fault_plan_draw(&run->plan, run->seed, run->seconds * 1000LL, with_machines);
 }
 
 void fault_run_organization(int number, struct org *org, struct receiver *receiver,
@@ -99,7 +99,7 @@ void fault_run(const struct fault_run *run)
 
     history_open(run->history);
     print_begin(run);
-    faulty_stack_open();
+    faulty_stack_open(fault_plan_has_machines(&run->plan));
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
     workload_start(orgs, run->seed, run->per_second, WORKLOAD_WORKERS);

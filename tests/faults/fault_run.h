@@ -32,8 +32,9 @@ struct fault_run {
     int step_ms; /* minimum time from the start of one step to the start of the next */
 };
 
-/* `seconds` and `per_second` are defaults for what is not set. */
-void fault_run_settings(struct fault_run *run, int seconds, int per_second);
+/* `seconds` and `per_second` are defaults for what is not set. `with_machines`: see
+   fault_plan_draw(). */
+void fault_run_settings(struct fault_run *run, int seconds, int per_second, bool with_machines);
 void fault_run(const struct fault_run *run);
 /* A part of a run: executes the steps in order, and again from the first, until the time is
    over. */

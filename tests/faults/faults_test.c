@@ -17,6 +17,6 @@ Test(faults, no_promise_is_broken_whatever_fails)
 {
     static struct fault_run run;
 
-    fault_run_settings(&run, long_form_or(LONG_S, SHORT_S), PER_SECOND);
+    fault_run_settings(&run, long_form_or(LONG_S, SHORT_S), PER_SECOND, true);
     fault_run(&run);
 }

@@ -14,8 +14,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
+#include "tests/faults/faulty_clock.h"
 #include "tests/faults/history.h"
 #include "tests/support/api_client.h"
+#include "tests/support/postgres_disk.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/stack.h"
@@ -46,6 +48,7 @@ static size_t n_links;
 static struct supervisor_log_kills killed[KILLED_MAX];
 static size_t n_killed;
 static long log_begin; /* offset in the supervisor's log where this test's lines begin */
+static bool has_disk, has_clocks;
 static atomic_int n_under_way;
 static atomic_llong last_ended_us;
 
@@ -105,6 +108,7 @@ static void write_script(const char *process, const char *script)
     path_of_script(path, process, "");
     file = fopen(path, "we");
     cr_assert_not_null(file, "%s: %s", path, strerror(errno));
+    cr_assert(fputs(has_clocks ? faulty_clock_lines(process) : "", file) >= 0);
     cr_assert(fputs(script, file) >= 0 && fclose(file) == 0);
 }
 
@@ -127,6 +131,22 @@ static void open_links(const char *process)
     stack_end(process, SIGTERM);
 }
 
+/* SIGTERM would have PostgreSQL wait for its clients. */
+static void open_machines(void)
+{
+    static char script[SCRIPT_MAX];
+
+    has_disk = postgres_disk_is_possible();
+    has_clocks = faulty_clock_is_possible();
+    fprintf(stderr, "%s%s", has_disk ? "" : "no disk is filled: only root may mount one\n",
+            has_clocks ? "" : "no clock is moved: the programs have a sanitizer\n");
+    if (has_disk)
+        postgres_disk_open();
+    read_script("postgres", script);
+    write_script("postgres", script);
+    stack_end("postgres", SIGINT);
+}
+
 static FILE *open_supervisor_log(void)
 {
     FILE *log = fopen(format("%s/log/supervisor.log", stack_setting("RUN_DIR")), "re");
@@ -135,13 +155,15 @@ static FILE *open_supervisor_log(void)
     return log;
 }
 
-void faulty_stack_open(void)
+void faulty_stack_open(bool with_machines)
 {
     FILE *log = open_supervisor_log();
 
     cr_assert_eq(fseek(log, 0, SEEK_END), 0);
     log_begin = ftell(log);
     fclose(log);
+    if (with_machines)
+        open_machines();
     for (size_t i = 0; i < fault_processes_n; i++)
         if (fault_has_link(fault_processes[i], FAULT_NATS))
             open_links(fault_processes[i]);
@@ -208,13 +230,20 @@ static pid_t parent_of(pid_t pid)
     return parent;
 }
 
+static void write_fault(const char *what, int64_t begin_us)
+{
+    history_write(json_pack("{s:s, s:s, s:I, s:I}", "type", "fault", "what", what, "begin",
+                            (json_int_t)begin_us, "end", (json_int_t)clock_mono_us()));
+}
+
 static void *await_recovery(void *url)
 {
-    const int64_t until_us = clock_mono_us() + RECOVERY_MS * 1000LL;
+    const int64_t begin_us = clock_mono_us(), until_us = begin_us + RECOVERY_MS * 1000LL;
 
     while (PQping(url) != PQPING_OK && clock_mono_us() < until_us)
         poll(NULL, 0, LOOK_EVERY_MS);
     last_ended_us = clock_mono_us();
+    write_fault("recover:postgres:0", begin_us);
     atomic_fetch_sub(&n_under_way, 1);
     return NULL;
 }
@@ -231,7 +260,8 @@ static void begin_recovery(void)
     pthread_detach(thread);
 }
 
-static void kill_process(const char *process)
+/* What this test has done to it. */
+static struct supervisor_log_kills *done_to(const char *process)
 {
     size_t i = 0;
 
@@ -241,7 +271,12 @@ static void kill_process(const char *process)
         cr_assert_lt(n_killed++, KILLED_MAX);
         killed[i].process = process;
     }
-    killed[i].n++;
+    return &killed[i];
+}
+
+static void kill_process(const char *process)
+{
+    done_to(process)->n++;
     stack_end(process, SIGKILL);
     if (strcmp(process, fault_servers[FAULT_POSTGRES]) == 0)
         begin_recovery();
@@ -333,6 +368,31 @@ static void at_links(const struct fault *fault, bool begins)
     cr_assert_gt(n, 0, "there is no link %s", fault->whom);
 }
 
+/* -- faults of machines ----------------------------------------------------------------------- */
+
+/* Its sessions may have ended for want of space, and the server with them. */
+static void free_disk(void)
+{
+    postgres_disk_free();
+    begin_recovery();
+}
+
+static void fill_disk(void)
+{
+    done_to(fault_servers[FAULT_POSTGRES])->had_full_disk = true;
+    postgres_disk_fill();
+}
+
+static void at_machine(const struct fault *fault, bool begins)
+{
+    if (fault->kind == FAULT_FULL && has_disk)
+        begins ? fill_disk() : free_disk();
+    else if (fault->kind != FAULT_FULL && has_clocks)
+        faulty_clock_set(fault->whom, !begins                      ? 0
+                                      : fault->kind == FAULT_AHEAD ? FAULT_CLOCK_S
+                                                                   : -FAULT_CLOCK_S);
+}
+
 /* -- steps ----------------------------------------------------------------------------------- */
 
 struct under_way {
@@ -364,6 +424,8 @@ static void begin(struct under_way *it, const struct fault *fault)
         kill_process(fault->whom);
     else if (fault->kind == FAULT_STOP)
         signal_all(fault->whom, SIGSTOP);
+    else if (fault->kind >= FAULT_FULL)
+        at_machine(fault, true);
     else
         at_links(fault, true);
 }
@@ -375,14 +437,15 @@ static void end(struct under_way *it)
 
     if (it->fault->kind == FAULT_STOP)
         signal_all(it->fault->whom, SIGCONT);
+    else if (it->fault->kind >= FAULT_FULL)
+        at_machine(it->fault, false);
     else if (it->fault->kind != FAULT_KILL)
         at_links(it->fault, false);
     it->has_ended = true;
     last_ended_us = clock_mono_us();
     atomic_fetch_sub(&n_under_way, 1);
     fault_step_print(&alone, text, sizeof(text));
-    history_write(json_pack("{s:s, s:s, s:I, s:I}", "type", "fault", "what", text, "begin",
-                            (json_int_t)it->begun_us, "end", (json_int_t)clock_mono_us()));
+    write_fault(text, it->begun_us);
 }
 
 /* Ends the fault when its time is over, and repeats it if it is of a repeating kind. */

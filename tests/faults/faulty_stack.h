@@ -15,8 +15,10 @@
 
 #include "tests/faults/fault_plan.h"
 
-/* Returns once everything is ready. */
-void faulty_stack_open(void);
+/* Returns once everything is ready. `with_machines`: also gives PostgreSQL a disk of its own
+   (postgres_disk.h), and each process a clock of its own (faulty_clock.h). Without root, or under a
+   sanitizer, says what is impossible; such faults are then left out. */
+void faulty_stack_open(bool with_machines);
 /* Executes a step and writes it into the history. Returns when its time to recover is over, or when
    clock_mono_us() reaches `until_us`; all faults have ended then. */
 void faulty_stack_run(const struct fault_step *step, int64_t until_us);

@@ -135,6 +135,7 @@ void final_reads(const struct org orgs[WORKLOAD_ORGS], struct receiver *receiver
 
         read_contacts(&reader, "c", workload_external_ids(i));
         read_contacts(&reader, "racer", workload_races(i));
+        read_contact(&reader, WORKLOAD_DENIED);
         read_audit(&reader);
         verify(&reader);
         http_connection_close(&reader.connection);

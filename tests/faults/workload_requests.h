@@ -43,5 +43,7 @@ const struct workload_answer *workload_answer(void);
 unsigned workload_external_ids(int org);
 /* The same for races: race-0 to race-(n-1), of racer-(i / WORKLOAD_PER_CONTACT). */
 unsigned workload_races(int org);
+/* External id and contact of creates that are refused, since their key may only read. */
+#define WORKLOAD_DENIED "denied"
 
 #endif

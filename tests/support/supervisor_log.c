@@ -53,24 +53,25 @@ static struct past *past_of(struct past pasts[PROCESSES_MAX], const char *proces
     return past;
 }
 
-static int sent_to(const char *process, const struct supervisor_log_kills *kills, size_t n)
+static struct supervisor_log_kills done_to(const char *process,
+                                           const struct supervisor_log_kills *kills, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (strcmp(kills[i].process, process) == 0)
-            return kills[i].n;
-    return 0;
+            return kills[i];
+    return (struct supervisor_log_kills){.process = process};
 }
 
-static bool is_expected(const struct end *end, struct past *past, int sent)
+static bool is_expected(const struct end *end, struct past *past, struct supervisor_log_kills done)
 {
     const bool follows_kill = past->killed != 0 && end->at - past->killed <= AFTER_KILL_S;
 
     past->killed = 0;
     if (end->by_signal && end->number == SIGKILL) {
         past->killed = end->at;
-        return ++past->kills <= sent;
+        return ++past->kills <= done.n;
     }
-    if (follows_kill && !end->by_signal && end->number == 1 &&
+    if ((follows_kill || done.had_full_disk) && !end->by_signal && end->number == 1 &&
         strcmp(end->process, "postgres") == 0) {
         past->killed = end->at;
         return true;
@@ -89,7 +90,7 @@ bool supervisor_log_find_crash(const char *text, const struct supervisor_log_kil
 
         snprintf(found, sizeof(found), "%.*s", (int)strcspn(at, "\n"), at);
         if (read_end(found, &end) &&
-            !is_expected(&end, past_of(pasts, end.process), sent_to(end.process, kills, n))) {
+            !is_expected(&end, past_of(pasts, end.process), done_to(end.process, kills, n))) {
             strcpy(line, found);
             return true;
         }

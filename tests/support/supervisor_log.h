@@ -11,15 +11,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How often a test has sent SIGKILL to a process. */
+/* How often a test has sent SIGKILL to a process, and whether it has filled its disk. */
 struct supervisor_log_kills {
     const char *process;
     int n;
+    bool had_full_disk;
 };
 
 /* Finds the first line about an unexpected end. Expected are: status 0; SIGKILL, as often as the
    test sent it; and, for PostgreSQL, status 1 right after it was killed, while processes of its
-   previous run still hold its shared memory. */
+   previous run still hold its shared memory, or whenever its disk was filled. */
 bool supervisor_log_find_crash(const char *text, const struct supervisor_log_kills *kills, size_t n,
                                char line[256]);
 

@@ -2,6 +2,7 @@
 
 import json
 
+from .causes import gateway_of
 from .history import FINAL, brief
 
 LATE = 6_000_000  # no response is later than COMMAND_TIMEOUT_MS + 1 s; the rest is for a busy machine
@@ -73,10 +74,12 @@ class Answers:
             self.checker.broken("an error has a code that fits its status", brief(op), got)
 
     def check_ping(self, op, got):
-        wall = self.history.run["wall"]
+        wall, whom = self.history.run["wall"], {gateway_of(op)}
+        behind, ahead = (self.causes.clock_off(direction, whom, op["begin"], op["end"]) / 1e6
+                         for direction in ("behind:", "ahead:"))
         if got["organization_id"] != self.history.orgs[op["org"]] or got["scope"] != op["args"]["scope"]:
             self.checker.broken("a response is from the key's organization", brief(op), got)
-        if not (op["begin"] + wall) / 1e6 - 2 <= got["server_time"] <= (op["end"] + wall) / 1e6 + 1:
+        if not (op["begin"] + wall) / 1e6 - 2 - behind <= got["server_time"] <= (op["end"] + wall) / 1e6 + 1 + ahead:
             self.checker.broken("server_time is the time of the response", brief(op), json.dumps(got))
 
 

@@ -1,8 +1,10 @@
 """A conversation keeps the attributes that it was created with; each other attribute is a register."""
 
+import bisect
 import collections
+import itertools
 
-from .history import DONE, NEVER, brief, effect, latest
+from .history import DONE, FINAL, NEVER, brief, effect
 
 WRITTEN = {"k0", "k1", "k2", "k3", "r0", "r1"}
 MADE_WITH = {"born", "kind"}
@@ -21,27 +23,33 @@ class Attributes:
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
         self.writes = collections.defaultdict(list)   # (conversation, key): updates
-        self.updates = collections.defaultdict(list)  # conversation: those acknowledged
+        self.updates = []                             # those acknowledged
+        self.seen = {}                                # (conversation, key, value): the end of the first read of it
         for op in self.history.of(org, "update"):
             if "set" not in op["args"]:
                 continue
             for key in op["args"]["set"]:
                 self.writes[op["args"]["conversation"], key].append(op)
             if effect(op) == DONE:
-                self.updates[op["args"]["conversation"]].append(op)
+                self.updates.append(op)
+        for op, conversation in self.history.shown[org]:
+            for attribute in (conversation["attrs"] or {}).items():
+                place = conversation["id"], *attribute
+                self.seen[place] = min(op["end"], self.seen.get(place, FINAL))
 
     def check(self):
         for op, conversation in self.history.shown[self.org]:
             self.check_read(op, conversation)
-        for updates in self.updates.values():
-            for op in updates:
-                self.check_update(op)
+        for op in self.updates:
+            self.check_update(op)
+        self.check_order()
 
     def check_update(self, op):
         for key, value in op["args"]["set"].items():
             if op["got"]["attrs"].get(key) != value:
                 self.checker.broken("an update responds with what it wrote", brief(op), op["got"])
-        now = (op["begin"] + self.history.run["wall"]) / 1e6
+        behind = self.checker.causes.clock_off("behind:", {"postgres"}, op["begin"], op["end"])
+        now = (op["begin"] + self.history.run["wall"] - behind) / 1e6
         if op["got"]["updated"] < now - 2:
             self.checker.broken("an update advances updated_at", brief(op), op["got"]["updated"])
 
@@ -55,15 +63,34 @@ class Attributes:
                 self.check_value(op, conversation["id"], key, attrs.get(key), writes)
             elif key in attrs:
                 self.checker.broken("every attribute was written by a request", brief(op), key, attrs)
-        for update in self.updates.get(conversation["id"], ()):
-            if update["end"] < op["begin"] and update["got"]["updated"] > conversation["updated"]:
-                self.checker.broken("updated_at does not go back", brief(op), brief(update))
+
+    def check_order(self):
+        """No response shows an older updated_at than one that had ended before its request."""
+        responses = collections.defaultdict(list)
+        for op, conversation in self.history.shown[self.org]:
+            responses[conversation["id"]].append((op["end"], conversation["updated"], op))
+        for shown in responses.values():
+            shown.sort(key=lambda response: response[:2])
+            ends = [end for end, _, _ in shown]
+            newest = list(itertools.accumulate((updated for _, updated, _ in shown), max))
+            for _, updated, op in shown:
+                before = bisect.bisect_left(ends, op["begin"])
+                if before > 0 and newest[before - 1] > updated:
+                    self.checker.broken("updated_at does not go back", brief(op), updated, "after", newest[before - 1])
+
+    def was_done(self, write, conversation, key, begin):
+        """Whether a write had been carried out before that time: it was acknowledged, or a response showed its
+        value."""
+        if effect(write) == DONE and write["end"] < begin:
+            return True
+        value = write["args"]["set"][key]
+        return value is not None and self.seen.get((conversation, key, value), FINAL) < begin
 
     def check_value(self, op, conversation, key, value, writes):
         """The value must be that of a write that can have been the last one before the response."""
         sources = [write for write in writes if write["args"]["set"][key] == value
                    and write["begin"] < op["end"] and effect(write) != NEVER]
-        done_before = [write for write in writes if effect(write) == DONE and write["end"] < op["begin"]]
+        done_before = [write for write in writes if self.was_done(write, conversation, key, op["begin"])]
         newest_begin = max((write["begin"] for write in done_before), default=None)
         if value is None and newest_begin is None:
             return
@@ -71,9 +98,9 @@ class Attributes:
             self.checker.broken("every value is from a write that may have been carried out",
                                 brief(op), conversation, key, value)
             return
-        # A write that ended before an acknowledged one began, which in turn ended before this read began, has been
+        # A write that ended before another one began, which was carried out before this read began, has been
         # overwritten.
-        if newest_begin is not None and all(latest(write) < newest_begin for write in sources):
+        if newest_begin is not None and all(self.checker.causes.latest(write) < newest_begin for write in sources):
             self.checker.broken("no read is stale and no update is lost", brief(op), conversation, key,
                                 "is", value, "after",
                                 brief(max(done_before, key=lambda write: write["begin"])))

@@ -6,6 +6,13 @@ import json
 from .history import brief
 
 
+def operation_of(op):
+    """Its name in an entry."""
+    if op["op"] in ("ping", "unknown"):
+        return op["op"]
+    return "audit.list" if op["op"] == "audit" else f"conversation.{op['op']}"
+
+
 class AuditLog:
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
@@ -18,12 +25,12 @@ class AuditLog:
         self.asked = {op["id"]: op for op in self.history.ops if op["id"]}
 
     def check(self):
-        unanswered = 0
+        unanswered = collections.Counter()
         for op in self.history.ops:
             if op["org"] != self.org or op["begin"] > self.begin:
                 continue
             if op["status"] == 0:
-                unanswered += 1
+                unanswered[operation_of(op)] += op.get("sent", True)
             elif op["end"] < self.begin:
                 self.check_answer(op, self.entries.get(op["id"], []))
         self.check_strangers(unanswered)
@@ -48,8 +55,7 @@ class AuditLog:
                 self.checker.counts["500 and 503 without an entry"] += 1
             return
         operation, noted, conversation = entries[0]
-        if operation != op["op"] + ".list" * (op["op"] == "audit") and \
-                operation != f"conversation.{op['op']}":
+        if operation != operation_of(op):
             broken("an entry names the operation", brief(op), entries)
         if noted == status:
             self.check_ids(op, conversation)
@@ -66,15 +72,17 @@ class AuditLog:
             self.checker.broken("an entry names the conversation", brief(op), conversation)
 
     def check_strangers(self, unanswered):
-        strangers = 0
+        strangers = collections.Counter()
         for request, entries in self.entries.items():
             op = self.asked.get(request)
             if op is not None and op["org"] != self.org:
                 self.checker.broken("no organization sees another's data", brief(op), entries)
-            strangers += op is None
-        if strangers > unanswered:
-            self.checker.broken("every entry is from a request", self.org, strangers, "entries of nobody's,",
-                                unanswered, "requests without an answer")
+            if op is None:
+                strangers.update(operation for operation, _, _ in entries)
+        for operation, n in strangers.items():
+            if n > unanswered[operation]:
+                self.checker.broken("every entry is from a request", self.org, operation, n, "entries of nobody's,",
+                                    unanswered[operation], "requests without an answer")
 
     # -- writes, whatever the response ------------------------------------------------------------
 

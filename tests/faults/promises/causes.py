@@ -4,12 +4,18 @@ A fault is "KIND:WHOM:MS" (fault_plan.h); WHOM is a process, or SERVER/PROCESS f
 explains only failures of what depends on it: docs/architecture.md says who calls whom, docs/failure.md what a
 client sees when a part fails. So a fault of the dashboard, of the sender of webhooks or of the other gateway
 explains no failure at all.
+
+A moved clock ("ahead:" or "behind:") also moves the times that its process writes, and the deadlines that it sets or
+observes.
 """
 
 import bisect
 import functools
 from fnmatch import fnmatchcase
 
+from .history import DONE, SETTLED, effect
+
+CLOCK = 2_000_000  # FAULT_CLOCK_S
 # A killed process serves again within about three seconds; twice that for a busy machine.
 AFTERMATH = 6_000_000
 
@@ -66,12 +72,31 @@ class Causes:
         return bool(self.felt(needs, op["begin"], op["end"]))
 
     def may_be_unanswered(self, op):
-        """A live gateway always responds, whatever else fails; but it starts to listen only once it has its bus."""
-        whom = {gateway_of(op), f"nats/{gateway_of(op)}", "nats", "nats/all"}
-        return bool(self.felt(whom, op["begin"], op["end"]))
+        """A live gateway always responds, whatever else fails; but one that has been killed listens only once it has
+        its bus."""
+        gateway = gateway_of(op)
+        if self.felt({gateway}, op["begin"], op["end"]):
+            return True
+        without_bus = self.felt({f"nats/{gateway}", "nats", "nats/all"}, op["begin"], op["end"])
+        return any(fault["what"].startswith("kill:") for outage in without_bus
+                   for fault in self.felt({gateway}, outage["begin"], outage["end"]))
 
     def may_be_late(self, op):
         return bool(self.felt({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
+
+    def clock_off(self, direction, whom, begin, end):
+        """By how many microseconds the clock of one of these may have been ahead or behind in that time."""
+        moved = self.felt(whom, begin, end, aftermath=0)
+        return CLOCK if any(fault["what"].startswith(direction) for fault in moved) else 0
+
+    def latest(self, op):
+        """The latest time at which a write was carried out, if it was. The gateway's clock sets its deadline, and that
+        of the service tells whether it has passed."""
+        if effect(op) == DONE:
+            return op["end"]
+        begin, end = op["begin"], op["begin"] + SETTLED + 2 * CLOCK
+        return max(op["end"], begin + SETTLED + self.clock_off("ahead:", {gateway_of(op)}, begin, end)
+                   + self.clock_off("behind:", {"conversation-*"}, begin, end))
 
     def keep_from_access(self, op, begin):
         """Whether, from `begin` to the end of the request, its gateway may have missed a notice of access, or have

@@ -4,6 +4,9 @@ import collections
 
 from .history import DONE, NEVER, brief, effect
 
+DENIED = "denied"  # the external id of all creates that are refused for their scope
+
+
 class Creates:
     def __init__(self, checker, org):
         self.checker, self.history, self.org = checker, checker.history, org
@@ -19,7 +22,9 @@ class Creates:
         for ext, ops in self.by_ext.items():
             self.check_one(ext, ops, self.there.get(ext, []))
         for ext, found in self.there.items():
-            if ext not in self.by_ext:
+            if ext == DENIED:
+                self.checker.broken("a request answered 503 or refused wrote nothing", self.org, found)
+            elif ext not in self.by_ext:
                 self.checker.broken("every conversation was created by a request", self.org, found)
 
     def check_one(self, ext, ops, there):

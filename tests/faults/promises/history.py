@@ -2,7 +2,7 @@
 
 A write with a 2xx response was carried out between its begin and its end; one with a 503 or 4xx was not carried
 out. After a 500, or without a response, it is unknown; but a command is dropped at its deadline, so it was carried
-out at most SETTLED after its begin, or not at all.
+out at most SETTLED after its begin, or not at all (causes.py: unless a clock was moved).
 """
 
 import collections
@@ -20,11 +20,6 @@ def effect(op):
     if 200 <= op["status"] < 300:
         return DONE
     return UNKNOWN if op["status"] in (0, 500) else NEVER
-
-
-def latest(op):
-    """The latest time at which a write was carried out, if it was."""
-    return op["end"] if effect(op) == DONE else max(op["end"], op["begin"] + SETTLED)
 
 
 def brief(op):

@@ -5,7 +5,7 @@
 
 #define AT(s, text) "2026-11-26T00:13:" s "Z supervisor: " text
 
-static const struct supervisor_log_kills kills[] = {{"gateway-1", 1}, {"postgres", 1}};
+static const struct supervisor_log_kills kills[] = {{"gateway-1", 1, false}, {"postgres", 1, false}};
 static char line[256];
 
 static bool finds_crash(const char *text)
@@ -56,4 +56,16 @@ Test(supervisor_log, allows_postgresql_to_fail_to_start_only_right_after_a_kill)
                               AT("59", "postgres: exited with status 1\n")));
     cr_expect(finds_crash(AT("01", "postgres: ended by signal 9\n")
                               AT("01", "postgres: exited with status 2\n")));
+}
+
+Test(supervisor_log, allows_postgresql_to_fail_to_start_when_its_disk_was_full)
+{
+    static const struct supervisor_log_kills full[] = {{"postgres", .had_full_disk = true}};
+    static const char text[] =
+        AT("01", "postgres: exited with status 1\n") AT("59", "postgres: exited with status 1\n");
+
+    cr_expect_not(supervisor_log_find_crash(text, full, 1, line));
+    cr_expect(
+        supervisor_log_find_crash(AT("01", "audit-0: exited with status 1\n"), full, 1, line));
+    cr_expect(supervisor_log_find_crash(AT("01", "postgres: ended by signal 6\n"), full, 1, line));
 }

@@ -36,6 +36,12 @@
 
 #define DELIVERY DELIVERY_OF("d1", "11")
 
+/* An update of unknown outcome. */
+#define LOST_UPDATE                                                                                \
+    FAULT("stop:conversation-0:900", "15", "16")                                                   \
+    OP("update", "16", "500", "r7", "{'conversation':'v','set':{'k0':7}}",                         \
+       "{'request_id':'r7','code':'server_error'}")
+
 /* A conversation is created at 10 s, changed at 11 s, read at 12 s and read again at the end. A key
    is created and revoked meanwhile. */
 static const char *const lines[] = {
@@ -93,7 +99,7 @@ struct change {
     const char *old, *new;
 };
 
-enum { CHANGES_MAX = 2, OUTPUT_MAX = 8192 };
+enum { CHANGES_MAX = 3, OUTPUT_MAX = 8192 };
 
 static void change(char text[static sizeof(sound)], const struct change *it)
 {
@@ -218,6 +224,33 @@ static const struct {
     {"a running gateway responds",
      {{LAST, "{'type':'fault','what':'stop:conversation-0:9','begin':90000000,'end':92000000}\n" OP(
                  "get", "91", "0", "", "{'conversation':'v'}", "null") LAST}}},
+    {"a running gateway responds",
+     {{LAST, FAULT("cut:nats/gateway-0:9", "90", "92") FAILURE("0", "", "") LAST}}},
+    {"a running gateway responds",
+     {{LAST, FAULT("kill:gateway-0:0", "80", "80") FAULT("cut:nats/gateway-0:9", "90", "92")
+                 FAILURE("0", "", "") LAST}}},
+    {"no read is stale and no update is lost",
+     {{LAST,
+       LOST_UPDATE OP("get", "17", "200", "r8", "{'conversation':'v'}", VERSION(",'k0':7")) LAST}}},
+    {"updated_at does not go back",
+     {{LAST, OP("get", "17", "200", "r8", "{'conversation':'v'}",
+                VERSION_OF(",'k0':5", "1700000012")) LAST}}},
+    {"every entry is from a request",
+     {{"['r6','ping'", "['r9','ping',200,null],['r6','ping'"},
+      {LAST, FAULT("kill:gateway-0:0", "19", "20")
+                 OP("get", "19", "0", "", "{'conversation':'v'}", "null") LAST}}},
+    {"every entry is from a request",
+     {{"['r6','ping'", "['r9','conversation.get',200,'v'],['r6','ping'"},
+      {LAST, FAULT("kill:gateway-0:0", "19", "20")
+                 OP("get", "19", "0", "", "{'conversation':'v'}", "null,'sent':false") LAST}}},
+    {"a request answered 503 or refused wrote nothing",
+     {{"'conversations':[{'id':'v','ext':'x-0'", "'conversations':[{'id':'v','ext':'denied'"}}},
+    {"a revoked key is refused in time",
+     {{LAST, FAULT("cut:nats/access-0:900", "15", "16") FAULT("stop:access-0:900", "80", "82")
+                 USE("83") LAST}}},
+    {"server_time is the time of the response",
+     {{"'server_time':1700000013", "'server_time':1700000016"},
+      {LAST, FAULT("ahead:gateway-1:9", "12", "14") LAST}}},
     /* A fault explains only what depends on it. */
     {"nothing fails without a fault",
      {{LAST, FAULT("stop:webhook-0:900", "90", "92") FAILURE("500", "r8", "server_error") LAST}}},
@@ -310,6 +343,21 @@ Test(check_history, finds_each_broken_promise)
 
 /* Errors that a fault explains, and what the response to a write leaves open. */
 static const struct change explained[][CHANGES_MAX] = {
+    {{LAST, FAULT("kill:gateway-0:0", "80", "80") FAULT("cut:nats/gateway-0:9", "81", "92")
+                FAILURE("0", "", "") LAST}},
+    {{"['r6','ping'", "['r9','conversation.get',200,'v'],['r6','ping'"},
+     {LAST, FAULT("kill:gateway-0:0", "19", "20")
+                OP("get", "19", "0", "", "{'conversation':'v'}", "null") LAST}},
+    {{"'server_time':1700000013", "'server_time':1700000016"},
+     {LAST, FAULT("ahead:gateway-0:9", "12", "14") LAST}},
+    {{"'kind':'even'},'created':1700000010,'updated':1700000011",
+      "'kind':'even'},'created':1700000010,'updated':1700000007"},
+     {"'k0':5},'created':1700000010,'updated':1700000011",
+      "'k0':5},'created':1700000010,'updated':1700000007"},
+     {LAST, FAULT("behind:postgres:9", "10", "12") LAST}},
+    {{LAST, LOST_UPDATE LAST}},
+    {{LAST, FAULT("kill:postgres:0", "80", "80") FAULT("recover:postgres:0", "80", "88")
+                FAILURE("503", "r8", "service_unavailable") LAST}},
     {{LAST,
       FAULT("stop:conversation-1:900", "90", "92") FAILURE("500", "r8", "server_error") LAST}},
     {{LAST,
