@@ -144,9 +144,10 @@ static bool start_mailboxes(struct running *self)
     size_t n = 0;
 
     for (const struct service *at = self->service; at != NULL; at = at->next_in_process) {
-        char *name = self->actor_names[n++];
+        char *name;
 
-        must(n <= MAILBOXES_MAX && at->actors <= ACTORS_MAX);
+        must(n < MAILBOXES_MAX && at->actors <= ACTORS_MAX);
+        name = self->actor_names[n++];
         snprintf(name, sizeof(self->actor_names[0]), "%s-%s", at->name, self->process.instance);
         if (!start_actors(self, at, name))
             return false;
