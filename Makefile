@@ -434,7 +434,7 @@ drift-contract drift-pages drift-compose drift-kubernetes drift-cells drift-syst
 
 lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words
 lint-mutants:
-	$(Q)tests/faults/run-mutants --check
+	$(Q)tools/checked mutants tests/faults/run-mutants --check
 lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/checked $* tools/check-$*
 
