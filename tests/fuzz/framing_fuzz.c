@@ -41,34 +41,62 @@ static void check_head(const char *p, size_t n)
     }
 }
 
-/* Decoding has the same result wherever the body is split. */
+/* One or more calls of the decoder. */
+struct decoding {
+    enum framing_fault fault;
+    ssize_t rest; /* -2: the body is incomplete */
+    char *bytes;
+    size_t n;
+};
+
+static struct decoding decode(const char *p, size_t n)
+{
+    struct phr_chunked_decoder decoder = {.consume_trailer = 1};
+    struct decoding made = {.bytes = malloc(n + 1), .n = n};
+
+    must(made.bytes != NULL);
+    memcpy(made.bytes, p, n);
+    made.rest = phr_decode_chunked(&decoder, made.bytes, &made.n);
+    made.fault = framing_take();
+    must(made.rest >= -2 && made.rest != -1 && made.n <= n && made.n <= FRAMING_BODY_MAX);
+    return made;
+}
+
+/* In two parts. The second one is not decoded if the body ends, or is found faulty, in the first;
+   h2o then takes all of it for the next request. */
+static struct decoding decode_in_two(const char *p, size_t n, size_t cut)
+{
+    struct phr_chunked_decoder decoder = {.consume_trailer = 1};
+    struct decoding made = {.bytes = malloc(n + 1), .n = cut};
+    size_t second_n = n - cut;
+
+    must(made.bytes != NULL);
+    memcpy(made.bytes, p, cut);
+    made.rest = phr_decode_chunked(&decoder, made.bytes, &made.n);
+    made.fault = framing_take();
+    if (made.rest >= 0) {
+        made.rest += made.fault == FRAMING_SOUND ? (ssize_t)second_n : 0;
+        return made;
+    }
+    must(made.rest == -2 && made.fault == FRAMING_SOUND);
+    memcpy(made.bytes + made.n, p + cut, second_n);
+    made.rest = phr_decode_chunked(&decoder, made.bytes + made.n, &second_n);
+    made.fault = framing_take();
+    made.n += second_n;
+    return made;
+}
+
+/* Decoding has the same result wherever the body is split. After a fault, the bytes decoded before
+   it do not matter. */
 static void check_body(const char *p, size_t n, size_t cut)
 {
-    struct phr_chunked_decoder at_once = {.consume_trailer = 1}, in_two = {.consume_trailer = 1};
-    char *whole = malloc(n + 1), *parts = malloc(n + 1);
-    size_t whole_n = n, first_n = cut, second_n;
-    ssize_t rest, rest_in_two;
-    enum framing_fault fault;
+    struct decoding whole = decode(p, n), in_two = decode_in_two(p, n, cut);
 
-    must(whole != NULL && parts != NULL);
-    memcpy(whole, p, n);
-    memcpy(parts, p, cut);
-    rest = phr_decode_chunked(&at_once, whole, &whole_n);
-    fault = framing_take();
-    must(rest >= -2 && rest != -1 && whole_n <= n && whole_n <= FRAMING_BODY_MAX);
-
-    rest_in_two = phr_decode_chunked(&in_two, parts, &first_n);
-    if (rest_in_two == -2) {
-        second_n = n - cut;
-        memcpy(parts + first_n, p + cut, second_n);
-        rest_in_two = phr_decode_chunked(&in_two, parts + first_n, &second_n);
-        must(framing_take() == fault && rest_in_two == rest);
-        if (fault == FRAMING_SOUND)
-            must(first_n + second_n == whole_n && memcmp(whole, parts, whole_n) == 0);
-    }
-    (void)framing_take();
-    free(whole);
-    free(parts);
+    must(in_two.fault == whole.fault && in_two.rest == whole.rest);
+    if (whole.fault == FRAMING_SOUND)
+        must(in_two.n == whole.n && memcmp(in_two.bytes, whole.bytes, whole.n) == 0);
+    free(whole.bytes);
+    free(in_two.bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
