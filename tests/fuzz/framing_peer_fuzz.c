@@ -5,6 +5,7 @@
 #include <http_parser.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/http/framing.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -20,7 +21,8 @@ struct request {
     char body[MESSAGE_MAX];
     size_t body_n;
     bool is_chunked, is_complete;
-    size_t end; /* if complete */
+    size_t trailer; /* where the fields after the last chunk begin; SIZE_MAX: there are none */
+    size_t end;     /* if complete */
 };
 
 static struct request ours, theirs;
@@ -32,6 +34,30 @@ static bool has_name(struct str name, const char *other)
     return str_equal_nocase(name, str_of(other));
 }
 
+/* Where the fields after the last chunk begin in a body that the decoder has admitted; SIZE_MAX:
+   there are none, or they have not arrived. */
+static size_t find_trailer(struct str body)
+{
+    struct str left = body;
+
+    for (;;) {
+        struct str line = left;
+        size_t size = 0;
+        const char *line_feed = memchr(left.p, '\n', left.n);
+
+        if (line_feed == NULL)
+            return SIZE_MAX;
+        for (; hex_value(*line.p) >= 0; line = str_skip(line, 1))
+            size = size << 4 | (size_t)hex_value(*line.p);
+        left = str_skip(left, (size_t)(line_feed + 1 - left.p));
+        if (size == 0)
+            return left.n > 0 && left.p[0] != '\r' ? body.n - left.n : SIZE_MAX;
+        if (left.n < size + 2)
+            return SIZE_MAX;
+        left = str_skip(left, size + 2);
+    }
+}
+
 /* As h2o continues after the head: by the length or by chunks. */
 static bool read_body(struct str rest, size_t begin, uint64_t length)
 {
@@ -39,6 +65,7 @@ static bool read_body(struct str rest, size_t begin, uint64_t length)
     size_t n = rest.n;
     ssize_t left;
 
+    ours.trailer = SIZE_MAX;
     if (!ours.is_chunked) {
         ours.is_complete = rest.n >= length;
         ours.body_n = ours.is_complete ? (size_t)length : rest.n;
@@ -52,6 +79,8 @@ static bool read_body(struct str rest, size_t begin, uint64_t length)
         return false;
     ours.is_complete = left >= 0;
     ours.body_n = n;
+    if (find_trailer(rest) != SIZE_MAX)
+        ours.trailer = begin + find_trailer(rest);
     ours.end = begin + rest.n - (left >= 0 ? (size_t)left : 0);
     return true;
 }
@@ -146,21 +175,21 @@ static bool has_tab(void)
     return false;
 }
 
-/* Errors that only the peer reports: an unknown method, and the fields of a trailer, which we do
-   not read. */
-static bool may_refuse(enum http_errno error, bool has_trailer)
+/* Errors that only the peer reports: an unknown method, and those in the fields of a trailer, which
+   we do not read. */
+static bool may_refuse(enum http_errno error, bool in_trailer)
 {
     switch (error) {
     case HPE_INVALID_METHOD:
         return true;
     case HPE_UNEXPECTED_CONTENT_LENGTH:
     case HPE_INVALID_TRANSFER_ENCODING:
-        return has_trailer || has_tab() || has_longer_name(STR("transfer-encoding"));
+        return in_trailer || has_tab() || has_longer_name(STR("transfer-encoding"));
     case HPE_INVALID_CONTENT_LENGTH:
-        return has_trailer || has_tab();
+        return in_trailer || has_tab();
     case HPE_INVALID_HEADER_TOKEN:
     case HPE_CB_header_field:
-        return has_trailer;
+        return in_trailer;
     default:
         return false;
     }
@@ -185,7 +214,7 @@ static bool read_theirs(struct str bytes, http_parser *parser)
     error = HTTP_PARSER_ERRNO(parser);
     if (error == HPE_OK || (error == HPE_PAUSED && theirs.is_complete))
         return true;
-    must(may_refuse(error, ours.is_chunked));
+    must(may_refuse(error, theirs.end >= ours.trailer));
     return false;
 }
 
