@@ -66,10 +66,10 @@ static bool read_expiry(const json_t *object, int64_t *out)
 
 static bool read_addresses(const json_t *object, struct key_record *record)
 {
-    const json_t *list = json_object_get(object, "ip_allowlist");
-    size_t n = json_array_size(list);
+    const json_t *listed = json_object_get(object, "ip_allowlist");
+    size_t n = json_array_size(listed);
 
-    if (!json_is_array(list) || n > KEY_ADDRESSES_MAX)
+    if (!json_is_array(listed) || n > KEY_ADDRESSES_MAX)
         return false;
     if (n == 0)
         return true;
@@ -77,7 +77,7 @@ static bool read_addresses(const json_t *object, struct key_record *record)
     if (record->addresses == NULL)
         return false;
     for (; record->n_addresses < n; record->n_addresses++)
-        if (!address_parse(json_text(json_array_get(list, record->n_addresses)),
+        if (!address_parse(json_text(json_array_get(listed, record->n_addresses)),
                            &record->addresses[record->n_addresses]))
             return false;
     return true;
