@@ -222,6 +222,18 @@ static void check_services(struct str body)
     json_decref(list);
 }
 
+/* -- all --------------------------------------------------------------------------------------- */
+
+static void check_not_json(struct str body)
+{
+    struct key_record record = {.n_addresses = 0};
+    struct quota_limits left;
+    uint32_t granted;
+
+    must(!key_record_read(body, &record) && record.addresses == NULL);
+    must(!quota_grant_read(body, &granted, &left));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     struct bus_message *reply = fuzz_message_open((struct str){(const char *)data, n});
@@ -240,6 +252,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         check_deployment(body);
         check_services(body);
         json_free(value);
+    } else {
+        check_not_json(body);
     }
     arena_clear(&arena);
     return 0;

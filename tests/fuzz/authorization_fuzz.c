@@ -16,6 +16,8 @@ static void check_authorization(struct str value)
     enum authorization result = authorization_read(value, 1, &token);
 
     must((result == AUTHORIZATION_TOKEN) == (token.p != NULL));
+    must(authorization_read(value, 0, &token) == AUTHORIZATION_MISSING);
+    must(authorization_read(value, 2, &token) == AUTHORIZATION_MALFORMED);
     if (token.p == NULL)
         return;
     must(value.n == token.n + sizeof("Bearer ") - 1);

@@ -57,6 +57,7 @@ static void check_message(struct str all, size_t items, bool is_compressed)
             (void)bus_message_header(messages[i], "Outcome");
             bus_message_free(messages[i]);
         }
+        bus_free_deferred();
     }
 }
 
@@ -71,6 +72,7 @@ static void set_up(void)
     fuzz_quiet();
     must(nats_Open(-1) == NATS_OK);
     bus_defer_frees();
+    bus_wipe_what_is_freed();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

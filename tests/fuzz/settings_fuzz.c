@@ -1,5 +1,6 @@
 /* Settings of operators: each is read as intended or refused with a message, and a value in a file
-   has the same effect as one given directly. The input is a letter and the value. */
+   has the same effect as one given directly. The input is a letter and the value, or the contents
+   of a file. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "services/webhook/secret.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { VALUE_MAX = 512 };
+enum { VALUE_MAX = 512, SILENCES = 4 };
 
 #define SECRET "a secret that is long enough for a fuzzer"
 
@@ -79,18 +80,43 @@ static void check_number(const char *value)
     must(errno == 0 && settings.number == expected && expected >= -5);
 }
 
-static void check_file(const char *value)
+static const char path[] = "/proc/self/fd/1000";
+
+static void open_file(const void *contents, size_t n)
 {
-    static const char path[] = "/proc/self/fd/1000";
-    struct settings settings = {.text = NULL};
     const int fd = memfd_create("value", MFD_CLOEXEC);
 
-    must(fd >= 0 && dup2(fd, 1000) == 1000 && write(fd, value, strlen(value)) >= 0);
-    must(write(fd, "\n", 1) == 1 && close(fd) == 0);
+    must(fd >= 0 && dup2(fd, 1000) == 1000 && write(fd, contents, n) == (ssize_t)n);
+    must(close(fd) == 0);
+}
+
+static void check_file(const char *value)
+{
+    struct settings settings = {.text = NULL};
+
+    open_file(value, strlen(value));
+    must(write(1000, "\n", 1) == 1);
     give(value, path);
     must(value[0] == '\0' || !load(&text_setting, &settings)); /* given both ways */
     give("", path);
     must(load(&text_setting, &settings) && strcmp(settings.text, value) == 0);
+    free((char *)settings.text);
+    close(1000);
+    must(!load(&text_setting, &settings));
+}
+
+/* Only one line feed at the end is not part of the value, and no value has a zero byte. */
+static void check_contents(const uint8_t *contents, size_t n)
+{
+    const bool has_zero = memchr(contents, '\0', n) != NULL;
+    const size_t ends = n - (n > 0 && contents[n - 1] == '\n');
+    struct settings settings = {.text = NULL};
+
+    open_file(contents, n);
+    give("", path);
+    must(load(&text_setting, &settings) == !has_zero);
+    if (!has_zero)
+        must(strlen(settings.text) == ends && memcmp(settings.text, contents, ends) == 0);
     free((char *)settings.text);
     close(1000);
 }
@@ -110,19 +136,28 @@ static void check_table(const char *value)
 
 /* -- what programs read from the text ---------------------------------------------------------- */
 
-/* If there are several hosts, they are tried one by one, in turn. */
+/* If there are several hosts, they are tried one by one, in turn; a second time if none is a
+   standby, which the URL only prefers. Hosts that keep silent rest. */
 static void check_database(const char *url)
 {
     struct db_hosts hosts;
+    size_t tries;
 
     if (!db_url_is_sound(url))
         return;
     db_hosts_init(&hosts, url, false);
     must(hosts.n >= 1 && hosts.n <= DB_HOSTS_MAX);
-    for (size_t i = 0; i < hosts.n; i++) {
-        must(db_hosts_current(&hosts) == &hosts.all[i]);
-        must(hosts.n == 1 || hosts.all[i].host != NULL || hosts.all[i].hostaddr != NULL);
-        must(db_hosts_fail(&hosts, false, 1) == (i + 1 == hosts.n));
+    tries = hosts.attrs == ATTRS_PREFER_STANDBY ? 2 * hosts.n : hosts.n;
+    for (size_t i = 0; i < tries; i++) {
+        const struct db_host *at = &hosts.all[i % hosts.n];
+
+        must(db_hosts_current(&hosts) == at);
+        must(hosts.n == 1 || at->host != NULL || at->hostaddr != NULL);
+        must(db_hosts_fail(&hosts, false, 1) == (i + 1 == tries));
+    }
+    for (size_t i = 0; i < SILENCES * hosts.n; i++) {
+        (void)db_hosts_fail(&hosts, true, 1);
+        must(db_hosts_current(&hosts) < hosts.all + hosts.n);
     }
     must(db_hosts_trouble(&hosts) != NULL);
     db_hosts_release(&hosts);
@@ -174,7 +209,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     char value[VALUE_MAX + 1];
 
     fuzz_quiet();
-    if (n == 0 || n > VALUE_MAX || memchr(data + 1, '\0', n - 1) != NULL)
+    if (n == 0 || n > VALUE_MAX)
+        return 0;
+    if (data[0] == 'f')
+        check_contents(data + 1, n - 1);
+    if (memchr(data + 1, '\0', n - 1) != NULL)
         return 0;
     memcpy(value, data + 1, n - 1);
     value[n - 1] = '\0';
