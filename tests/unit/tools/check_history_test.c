@@ -119,19 +119,26 @@ static FILE *open_history(void)
     return file;
 }
 
-/* The exit status and output for the written history. */
-static int check_file(FILE *file, char output[OUTPUT_MAX])
+/* The exit status, and the output on both streams, for these arguments. */
+static int check_arguments(const char *arguments, char output[OUTPUT_MAX])
 {
     char command[256];
+    FILE *said;
     int status;
 
-    cr_assert_eq(fclose(file), 0);
-    snprintf(command, sizeof(command), "tests/faults/check_history %s 2>&1", path);
-    file = popen(command, "re");
-    cr_assert_not_null(file);
-    output[fread(output, 1, OUTPUT_MAX - 1, file)] = '\0';
-    status = pclose(file);
+    snprintf(command, sizeof(command), "exec 2>&1; tests/faults/check_history %s", arguments);
+    said = popen(command, "re");
+    cr_assert_not_null(said);
+    output[fread(output, 1, OUTPUT_MAX - 1, said)] = '\0';
+    status = pclose(said);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* The same for the written history. */
+static int check_file(FILE *file, char output[OUTPUT_MAX])
+{
+    cr_assert_eq(fclose(file), 0);
+    return check_arguments(path, output);
 }
 
 /* The same for the sound history with these changes. */
@@ -152,6 +159,20 @@ Test(check_history, finds_nothing_in_a_sound_one)
     char output[OUTPUT_MAX];
 
     cr_expect_eq(check((struct change[CHANGES_MAX]){{0}}, output), 0, "%s", output);
+}
+
+Test(check_history, prints_how_it_is_called)
+{
+    static const char *const wrong[] = {"", "--josn x", "-h", "x y", "--json"};
+    static const char usage[] = "usage: check_history [--json] HISTORY\n";
+    char output[OUTPUT_MAX];
+
+    cr_expect_eq(check_arguments("--help 2>/dev/null", output), 0);
+    cr_expect_str_eq(output, usage);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        cr_expect_eq(check_arguments(wrong[i], output), 2, "%s", wrong[i]);
+        cr_expect_str_eq(output, usage, "%s: %s", wrong[i], output);
+    }
 }
 
 /* Changes that break each promise. */
