@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
@@ -79,13 +80,35 @@ void fault_run_steps(const struct fault_run *run)
         stack_let_run((until_us - clock_mono_us()) / 1000);
 }
 
+/* Copies what check_history prints; keeps the lines that say what it found. The exit status. */
+static int check_history(const char *history, char *found, size_t capacity)
+{
+    FILE *said = popen(format("tests/faults/check_history '%s' 2>&1", history), "re");
+    char line[1200];
+    size_t n = 0;
+    int status;
+
+    cr_assert_not_null(said);
+    found[0] = '\0';
+    while (fgets(line, sizeof(line), said) != NULL) {
+        fputs(line, stderr);
+        if ((strncmp(line, "BROKEN ", 7) == 0 || strncmp(line, "check_history: ", 15) == 0) &&
+            n + strlen(line) < capacity)
+            n += (size_t)sprintf(found + n, "%s", line);
+    }
+    status = pclose(said);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
 /* Keeps the history of a failed run, with the stack's logs; otherwise it is large and useless. */
 static void check(const struct fault_run *run)
 {
-    const char *command = format("tests/faults/check_history '%s' 1>&2", run->history);
+    char found[4096];
+    const int status = check_history(run->history, found, sizeof(found));
 
-    if (system(command) != 0)
-        cr_expect_fail("a promise was broken; FAULTS_SEED=%" PRIu64, run->seed);
+    if (status != 0)
+        cr_expect_fail("check_history exited with %d\n%sFAULTS_SEED=%" PRIu64 " FAULTS_SECONDS=%d",
+                       status, found, run->seed, run->seconds);
     else if (getenv("FAULTS_HISTORY") == NULL)
         (void)unlink(run->history);
 }
