@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "common/base/clock.h"
 #include "common/http/edge_request.h"
+#include "tests/support/measure.h"
 #include "tests/support/port.h"
 
 /* Instead of libc's, for h2o: the same, but counted. */
@@ -84,10 +86,15 @@ static void step(int max_ms)
     cr_assert_eq(h2o_evloop_run(context.loop, max_ms), 0);
 }
 
+static int64_t deadline_us(void)
+{
+    return clock_mono_us() + limit_scaled(INT64_C(30) * 1000 * 1000);
+}
+
 /* Runs the loop until `condition` holds, for 30 s at most. */
 #define STEP_UNTIL(condition)                                                                      \
     do {                                                                                           \
-        const int64_t until_us = clock_mono_us() + INT64_C(30) * 1000 * 1000;                      \
+        const int64_t until_us = deadline_us();                                                    \
                                                                                                    \
         while (!(condition) && clock_mono_us() < until_us)                                         \
             step(10);                                                                              \
@@ -250,13 +257,17 @@ Test(listener, closes_when_the_client_reset_the_connection_before_the_response)
 static void take_response(size_t n_body)
 {
     static char taken[256 * 1024];
+    const int64_t until_us = deadline_us();
     size_t n = 0, whole = SIZE_MAX;
 
     while (n < whole) {
         const ssize_t got = recv(client, taken, sizeof(taken) - 1, MSG_DONTWAIT);
 
+        cr_assert(got > 0 || (got < 0 && errno == EAGAIN), "%zu bytes, then %zd: %s", n, got,
+                  got < 0 ? strerror(errno) : "closed");
+        cr_assert_lt(clock_mono_us(), until_us, "only %zu bytes", n);
         step(1);
-        if (got <= 0)
+        if (got < 0)
             continue;
         if (n == 0) {
             taken[got] = '\0';
@@ -280,6 +291,7 @@ Test(listener, answers_what_comes_while_a_response_is_still_being_written)
     step(0);
     ask("/next");
     step(10);
+    cr_assert_eq(n_requests, 1, "not before the first has its response");
     take_response(LARGE);
     await_request(2);
     answer();
