@@ -22,7 +22,7 @@
 /* Limits how much of an unread response the kernel holds, which would otherwise grow to 4 MiB. */
 #define SEND_BUFFER (256 * 1024)
 
-/* A new client has this long to send a request before its connection counts as idle. */
+/* A client has this long to send a whole request before its connection counts as idle. */
 #define IDLE_MIN_US 1000000
 /* How many addresses, or networks, it takes to use up the connections of a loop. */
 #define ADDRESSES_MIN 16
@@ -57,20 +57,27 @@ void connections_init(struct connections *connections, size_t max, const struct 
     h2o_linklist_init_anchor(&connections->idle);
 }
 
+/* Drops what was not read: h2o would handle that request, but could not send its response. What
+   comes later makes the kernel reset the connection. If only our reading side were shut down, h2o
+   could respond, but would not close while it writes (a 413, TLS's alert) to who does not read. */
+static void shut_down(const struct connection *connection)
+{
+    const int fd = h2o_socket_get_fd(connection->sock);
+
+    (void)shutdown(fd, SHUT_RDWR);
+    while (recv(fd, NULL, RECEIVE_BUFFER, MSG_DONTWAIT | MSG_TRUNC) > 0)
+        ;
+}
+
 void connections_shut_down(struct connections *connections)
 {
-    for (h2o_linklist_t *node = connections->all.next; node != &connections->all;
-         node = node->next) {
-        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, link, node);
-
-        (void)shutdown(h2o_socket_get_fd(connection->sock), SHUT_RDWR);
-    }
+    for (h2o_linklist_t *at = connections->all.next; at != &connections->all; at = at->next)
+        shut_down(H2O_STRUCT_FROM_MEMBER(struct connection, link, at));
 }
 
 /* -- connections of each client -------------------------------------------------------------- */
 
-/* The address of the pointer to it; if there is none, of the NULL pointer at the end of its
-   list. */
+/* The address of the pointer to it, or of the NULL pointer at the end of its list. */
 static struct peer_count **find_count(struct connections *connections,
                                       const struct network *network)
 {
@@ -170,8 +177,8 @@ void connection_busy(h2o_socket_t *sock)
     keep_polling(sock);
     if (connection->requests++ == 0)
         h2o_linklist_unlink(&connection->idle_link);
-    /* A request arrived as the connection was shut down: it ends after the response, and new
-       clients do not wait for it. */
+    /* It leaves: h2o had the whole request, and was sending 100 Continue, when it was shut down. The
+       client gets no response, and new clients do not wait for the end of the request. */
     connection->all->n_leaving -= connection->leaves;
     connection->leaves = false;
 }
@@ -263,7 +270,7 @@ static void make_room(struct connections *connections)
     connection->leaves = true;
     connections->n_leaving++;
     metric_add(edge_metrics.connections_shed, 1);
-    (void)shutdown(h2o_socket_get_fd(connection->sock), SHUT_RDWR);
+    shut_down(connection);
 }
 
 /* -- accepting ------------------------------------------------------------------------------- */

@@ -4,9 +4,14 @@
  * What     listener_open() binds the port; connections are refused until listener_listen(). With
  *          several loops, each has its own listener on the same port.
  *          An address may have a sixteenth of the allowed connections, and the network around it
- *          (a /24, an IPv6 /48) a quarter; one more is closed at once. When all are in use, new
- *          ones wait in the kernel's queue while an idle connection is shut down to make room: the
- *          one idle for longest of the network that has the most.
+ *          (a /24, an IPv6 /48) a quarter; one more is closed at once. Trusted proxies may have
+ *          all. When all are in use, new ones wait in the kernel's queue while an idle connection
+ *          is shut down to make room: the one idle for longest of the network that has the most. A
+ *          connection is idle until h2o has read a whole request, and again from its response on.
+ *          So it may be shut down if its client takes more than a second to send a request, even
+ *          in the middle: otherwise clients that send slowly could use up all connections. A
+ *          request that arrives as its connection is shut down is dropped unread. Over TLS the
+ *          client then gets the end of the connection without a closing alert.
  *          While a request is answered h2o does not read. It would remove the socket from epoll
  *          and add it again: two of a request's four system calls on the socket, and 5 of the
  *          gateway's 24 microseconds. connection_busy() keeps it in epoll, unread, until more arrives.
@@ -50,7 +55,9 @@ void connections_init(struct connections *connections, size_t max, const struct 
    closes the socket. */
 void connection_busy(h2o_socket_t *sock);
 void connection_rests(h2o_socket_t *sock);
-/* Shuts every connection down; h2o closes them in the loop's next steps. */
+/* Shuts every connection down, and drops the requests on them that were not read. h2o closes them
+   in the loop's next steps, except one whose request still waits for its response: on that one it
+   neither reads nor writes, and closes it only when it is answered. */
 void connections_shut_down(struct connections *connections);
 
 /* -- listeners --------------------------------------------------------------------------------- */

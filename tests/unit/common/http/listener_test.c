@@ -3,7 +3,9 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -59,14 +61,15 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 }
 
 static int client;
+static struct sockaddr_in to = {.sin_family = AF_INET};
 
 static void set_up(void)
 {
     const uint16_t port = port_free();
-    const struct sockaddr_in to = {
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     h2o_hostconf_t *host;
 
+    to.sin_port = htons(port);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     edge_metrics_open("listener_test_");
     h2o_config_init(&http);
     host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
@@ -297,4 +300,149 @@ Test(listener, answers_what_comes_while_a_response_is_still_being_written)
     answer();
     expect_answer();
     free(body);
+}
+
+/* -- connections that are shut down ---------------------------------------------------------- */
+
+enum { IDLE_US = 1000000 };
+
+static char folder[] = "/tmp/listener-test-XXXXXX";
+
+/* From another address, since the first one has all connections that it may have. */
+static int connect_newcomer(void)
+{
+    const struct sockaddr_in from = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(0x7f000002u)};
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    cr_assert_eq(bind(fd, (const struct sockaddr *)&from, sizeof(from)), 0);
+    cr_assert_eq(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    return fd;
+}
+
+/* The client's connection, the only one allowed, has been idle for so long that it may be shut
+   down; a newcomer waits, whom the listener does not see before make_room(). */
+static int fill(void)
+{
+    int64_t idle_us;
+    int newcomer;
+
+    STEP_UNTIL(connections.n == 1);
+    idle_us = clock_mono_us();
+    connections.max = 1;
+    listener.paused = true;
+    h2o_socket_read_stop(listener.sock);
+    newcomer = connect_newcomer();
+    STEP_UNTIL(clock_mono_us() - idle_us > IDLE_US);
+    return newcomer;
+}
+
+static void make_room(void)
+{
+    listener_resume(&listener);
+    STEP_UNTIL(!listener.paused);
+    STEP_UNTIL(connections.n == 1);
+}
+
+static void expect_closed(void)
+{
+    char byte;
+
+    await_response();
+    cr_expect_eq(recv(client, &byte, 1, MSG_DONTWAIT), 0);
+}
+
+Test(listener, handles_no_request_whose_connection_was_shut_down_to_make_room)
+{
+    const int newcomer = fill();
+
+    ask("/"); /* the kernel has it, h2o has not read it */
+    make_room();
+    cr_expect_eq(n_requests, 0, "it could not be answered");
+    expect_closed();
+    close(newcomer);
+}
+
+/* Or clients that send slowly could use up all connections. */
+Test(listener, makes_room_in_place_of_a_client_that_takes_long_to_send_a_request)
+{
+    static const char begin[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345";
+    int newcomer;
+
+    cr_assert_eq(send(client, begin, sizeof(begin) - 1, 0), sizeof(begin) - 1);
+    newcomer = fill();
+    cr_assert_eq(send(client, "67890", 5, 0), 5);
+    make_room();
+    cr_expect_eq(n_requests, 0);
+    expect_closed();
+    close(newcomer);
+}
+
+Test(listener, handles_no_request_after_all_connections_were_shut_down)
+{
+    STEP_UNTIL(connections.n == 1);
+    ask("/");
+    connections_shut_down(&connections);
+    STEP_UNTIL(connections.n == 0);
+    cr_expect_eq(n_requests, 0);
+    expect_closed();
+}
+
+static SSL_CTX *make_tls(void)
+{
+    char text[128], certificate[64], key[64];
+    SSL_CTX *tls;
+
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(text, sizeof(text), "tests/support/make-certificates %s", folder);
+    cr_assert_eq(system(text), 0);
+    snprintf(certificate, sizeof(certificate), "%s/good.pem", folder);
+    snprintf(key, sizeof(key), "%s/server.key", folder);
+    tls = listener_tls(certificate, key);
+    snprintf(text, sizeof(text), "rm -r %s", folder);
+    cr_assert_eq(system(text), 0);
+    cr_assert_not_null(tls);
+    return tls;
+}
+
+/* A client over TLS that has connected. */
+static SSL *shake_hands(SSL_CTX *client_tls)
+{
+    SSL *ssl = SSL_new(client_tls);
+    const int64_t until_us = deadline_us();
+    int done;
+
+    cr_assert_eq(fcntl(client, F_SETFL, O_NONBLOCK), 0);
+    cr_assert_eq(SSL_set_fd(ssl, client), 1);
+    while ((done = SSL_connect(ssl)) != 1) {
+        cr_assert_eq(SSL_get_error(ssl, done), SSL_ERROR_WANT_READ);
+        cr_assert_lt(clock_mono_us(), until_us);
+        step(1);
+    }
+    for (int i = 0; i < 10; i++)
+        step(1); /* the server's side, too */
+    return ssl;
+}
+
+Test(listener, handles_no_request_over_tls_whose_connection_was_shut_down)
+{
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    SSL_CTX *tls = make_tls(), *client_tls = SSL_CTX_new(TLS_client_method());
+    char text[64];
+    int newcomer;
+    SSL *ssl;
+
+    signal(SIGPIPE, SIG_IGN); /* as the services do: h2o cannot send its closing alert */
+    listener.accept.ssl_ctx = tls;
+    ssl = shake_hands(client_tls);
+    newcomer = fill();
+    cr_assert_eq(SSL_write(ssl, request, sizeof(request) - 1), sizeof(request) - 1);
+    make_room();
+    cr_expect_eq(n_requests, 0);
+    cr_expect_leq(SSL_read(ssl, text, sizeof(text)), 0);
+    close(newcomer);
+    STEP_UNTIL(connections.n == 0);
+    SSL_free(ssl);
+    SSL_CTX_free(client_tls);
+    listener.accept.ssl_ctx = NULL;
+    SSL_CTX_free(tls);
 }
