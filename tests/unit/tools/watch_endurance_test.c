@@ -24,16 +24,21 @@ struct process {
     int rss_kb, descriptors, connections, series, disk_kb; /* the rise a minute */
     int begins_s, ends_s, gap_s; /* of its samples; the gap is in the middle */
     int life_s;                  /* 0: one life */
+    bool has_no_series;          /* its /metrics never answers */
 };
 
-/* Answers to four requests a second. */
+/* Answers to two requests a second of each operation. */
 struct answers {
     int ms;
     int slower_ms; /* in the second half */
     int failed_in_1000, failed_status, fails_from_s;
-    int late_ms;      /* of one request */
-    int slow_until_s; /* requests before this are slow */
+    int late_ms;         /* of one request */
+    int slow_until_s;    /* requests before this are slow */
+    const char *without; /* the operation that is never answered */
 };
+
+static const char *const operations[] = {"across", "audit",   "conflict", "create", "get",
+                                         "ping",   "refused", "search",   "update"};
 
 static struct process audit, nats, load;
 static struct answers answers;
@@ -79,15 +84,17 @@ static void write_samples_of(FILE *file, const char *name, const struct process 
 
     for (int s = p->begins_s; s <= p->ends_s; s += SAMPLE_S) {
         const int age_s = s % life_s;
+        char series[16];
 
         if (s > RUN_S / 2 && s < RUN_S / 2 + p->gap_s)
             continue;
+        snprintf(series, sizeof(series), "%d", 60 + p->series * age_s / 60);
         fprintf(file,
                 "{\"name\":\"%s\",\"pid\":%d,\"at\":%d,\"processes\":1,\"rss_kb\":%d,"
-                "\"descriptors\":%d,\"connections\":%d,\"series\":%d,\"disk_kb\":%d}\n",
+                "\"descriptors\":%d,\"connections\":%d,\"series\":%s,\"disk_kb\":%d}\n",
                 name, 100 + s / life_s, s, RSS_KB + p->rss_kb * age_s / 60,
                 20 + p->descriptors * age_s / 60, 9 + p->connections * age_s / 60,
-                60 + p->series * age_s / 60, p->disk_kb * s / 60);
+                p->has_no_series ? "null" : series, p->disk_kb * s / 60);
     }
 }
 
@@ -120,16 +127,19 @@ static void write_answers(void)
 {
     FILE *file = file_in_tree("answers");
 
-    for (int n = 0; n < 4 * RUN_S; n++) {
-        const int s = n / 4;
+    for (int n = 0; n < 2 * RUN_S; n++) {
+        const int s = n / 2;
         const bool is_late = s >= RUN_S / 2;
         const bool fails = s >= answers.fails_from_s && n % 1000 < answers.failed_in_1000;
+        const int ms = s < answers.slow_until_s ? 1000
+                       : is_late                ? answers.ms + answers.slower_ms
+                                                : answers.ms;
 
-        fprintf(file, "%d %d %d %d %d get\n", s,
-                s < answers.slow_until_s ? 1000
-                : is_late                ? answers.ms + answers.slower_ms
-                                         : answers.ms,
-                n == 2000 ? answers.late_ms : 0, fails ? answers.failed_status : 200, !fails);
+        for (size_t i = 0; i < sizeof(operations) / sizeof(operations[0]); i++)
+            if (answers.without == NULL || strcmp(operations[i], answers.without) != 0)
+                fprintf(file, "%d %d %d %d %d %s\n", s, ms,
+                        n == 2000 && i == 0 ? answers.late_ms : 0,
+                        fails ? answers.failed_status : 200, !fails, operations[i]);
     }
     cr_assert_eq(fclose(file), 0);
 }
@@ -232,6 +242,15 @@ Test(watch_endurance, names_series_that_grow)
 {
     audit.series = 2;
     expect_report("GROWS");
+}
+
+Test(watch_endurance, names_a_figure_that_was_never_measured)
+{
+    nats.has_no_series = true;
+    expect_report(NULL);
+    audit.has_no_series = true;
+    expect_report("NOT MEASURED");
+    cr_expect_null(strstr(output, "TOO"), "%s", output);
 }
 
 Test(watch_endurance, names_files_of_postgresql_that_are_too_many)
@@ -425,10 +444,17 @@ Test(watch_endurance, names_an_operation_of_which_too_few_were_answered)
     snprintf(path, sizeof(path), "%s/answers", root);
     file = fopen(path, "ae");
     cr_assert_not_null(file);
-    fputs("200 10 0 200 1 audit\n2300 10 0 200 1 audit\n", file);
+    fputs("200 10 0 200 1 other\n2300 10 0 200 1 other\n", file);
     cr_assert_eq(fclose(file), 0);
     cr_expect_eq(report_written("audit-0"), 1);
     cr_expect_not_null(strstr(output, "TOO FEW"), "%s", output);
+}
+
+Test(watch_endurance, names_an_operation_that_was_never_answered)
+{
+    answers.without = "search";
+    expect_report("TOO FEW");
+    cr_expect_not_null(strstr(output, "search      0 and 0 parts"), "%s", output);
 }
 
 Test(watch_endurance, judges_nothing_by_nothing)
