@@ -57,15 +57,15 @@ void connections_init(struct connections *connections, size_t max, const struct 
     h2o_linklist_init_anchor(&connections->idle);
 }
 
-/* Drops what was not read: h2o would handle that request, but could not send its response. What
-   comes later makes the kernel reset the connection. If only our reading side were shut down, h2o
-   could respond, but would not close while it writes (a 413, TLS's alert) to who does not read. */
+/* Drops what was not read: h2o would handle that request but could not send its response. What comes
+   later makes the kernel reset the connection. If only our side of reading were shut down, h2o would
+   respond, but not close while a client does not read what it writes (a 413, TLS's alert). */
 static void shut_down(const struct connection *connection)
 {
     const int fd = h2o_socket_get_fd(connection->sock);
 
     (void)shutdown(fd, SHUT_RDWR);
-    while (recv(fd, NULL, RECEIVE_BUFFER, MSG_DONTWAIT | MSG_TRUNC) > 0)
+    for (char dropped[16384]; recv(fd, dropped, sizeof(dropped), MSG_DONTWAIT) > 0;)
         ;
 }
 
@@ -177,8 +177,8 @@ void connection_busy(h2o_socket_t *sock)
     keep_polling(sock);
     if (connection->requests++ == 0)
         h2o_linklist_unlink(&connection->idle_link);
-    /* It leaves: h2o had the whole request, and was sending 100 Continue, when it was shut down. The
-       client gets no response, and new clients do not wait for the end of the request. */
+    /* It was shut down while h2o was sending 100 Continue for a request that it had read. The client
+       gets no response, and new clients do not wait for the end of the request. */
     connection->all->n_leaving -= connection->leaves;
     connection->leaves = false;
 }

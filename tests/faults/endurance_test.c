@@ -221,7 +221,7 @@ Test(endurance, nothing_grows_or_becomes_slower)
     let_live(&run.plan);
     ask_observe(note_latency);
     receiver_keep_nothing(receiver);
-    faulty_stack_open(false);
+    faulty_stack_open(&run.plan);
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
     if (run.per_second == 0)

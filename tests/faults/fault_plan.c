@@ -136,6 +136,17 @@ void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool wi
     }
 }
 
+/* Whether there is such a disk or clock; other faults fail when they begin. */
+static bool is_of_a_machine(const struct fault *fault)
+{
+    if (fault->kind == FAULT_FULL)
+        return strcmp(fault->whom, fault_servers[FAULT_POSTGRES]) == 0;
+    for (size_t i = 0; i < fault_processes_n; i++)
+        if (strcmp(fault->whom, fault_processes[i]) == 0)
+            return strcmp(fault->whom, fault_servers[FAULT_NATS]) != 0;
+    return false;
+}
+
 static void read_fault(struct fault *fault, const char *text)
 {
     char kind[16] = "";
@@ -146,6 +157,7 @@ static void read_fault(struct fault *fault, const char *text)
         if (strcmp(kind, kinds[i]) == 0)
             fault->kind = (enum fault_kind)i;
     cr_assert(fault->kind != FAULT_KINDS && fault->whom[0] != '\0', "no fault: %s", text);
+    cr_assert(fault->kind < FAULT_FULL || is_of_a_machine(fault), "no disk or clock: %s", text);
 }
 
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms)
@@ -174,11 +186,11 @@ void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms)
     free(copy);
 }
 
-bool fault_plan_has_machines(const struct fault_plan *plan)
+bool fault_plan_has(const struct fault_plan *plan, enum fault_kind kind)
 {
     for (size_t i = 0; i < plan->n; i++)
         for (size_t j = 0; j < plan->steps[i].n; j++)
-            if (plan->steps[i].faults[j].kind >= FAULT_FULL)
+            if (plan->steps[i].faults[j].kind == kind)
                 return true;
     return false;
 }

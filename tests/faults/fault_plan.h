@@ -65,7 +65,7 @@ bool fault_has_link(const char *process, enum fault_server server);
 void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool with_machines);
 /* Spread over about `ms` in all. */
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms);
-bool fault_plan_has_machines(const struct fault_plan *plan); /* a fault of a disk or clock */
+bool fault_plan_has(const struct fault_plan *plan, enum fault_kind kind);
 void fault_step_print(const struct fault_step *step, char *out, size_t capacity);
 
 /* Numbers from a seed, the next one at each call. */

@@ -14,10 +14,9 @@
 
 #include "common/base/clock.h"
 #include "common/base/str.h"
-#include "tests/faults/faulty_clock.h"
+#include "tests/faults/faulty_machine.h"
 #include "tests/faults/history.h"
 #include "tests/support/api_client.h"
-#include "tests/support/postgres_disk.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/stack.h"
@@ -48,7 +47,6 @@ static size_t n_links;
 static struct supervisor_log_kills killed[KILLED_MAX];
 static size_t n_killed;
 static long log_begin; /* offset in the supervisor's log where this test's lines begin */
-static bool has_disk, has_clocks;
 static atomic_int n_under_way;
 static atomic_llong last_ended_us;
 
@@ -108,7 +106,7 @@ static void write_script(const char *process, const char *script)
     path_of_script(path, process, "");
     file = fopen(path, "we");
     cr_assert_not_null(file, "%s: %s", path, strerror(errno));
-    cr_assert(fputs(has_clocks ? faulty_clock_lines(process) : "", file) >= 0);
+    cr_assert(fputs(faulty_machine_lines(process), file) >= 0);
     cr_assert(fputs(script, file) >= 0 && fclose(file) == 0);
 }
 
@@ -131,17 +129,25 @@ static void open_links(const char *process)
     stack_end(process, SIGTERM);
 }
 
+/* Undoes an earlier run's write_script(). */
+static void restore_script(const char *process)
+{
+    char path[4096], kept[4096];
+
+    path_of_script(path, process, "");
+    path_of_script(kept, process, ".direct");
+    cr_assert(rename(kept, path) == 0 || errno == ENOENT, "%s: %s", path, strerror(errno));
+}
+
 /* SIGTERM would have PostgreSQL wait for its clients. */
-static void open_machines(void)
+static void open_postgres(const struct fault_plan *plan)
 {
     static char script[SCRIPT_MAX];
 
-    has_disk = postgres_disk_is_possible();
-    has_clocks = faulty_clock_is_possible();
-    fprintf(stderr, "%s%s", has_disk ? "" : "no disk is filled: only root may mount one\n",
-            has_clocks ? "" : "no clock is moved: the programs have a sanitizer\n");
-    if (has_disk)
-        postgres_disk_open();
+    restore_script("postgres");
+    faulty_machine_open(plan);
+    if (!faulty_machine_has(FAULT_AHEAD))
+        return;
     read_script("postgres", script);
     write_script("postgres", script);
     stack_end("postgres", SIGINT);
@@ -155,19 +161,19 @@ static FILE *open_supervisor_log(void)
     return log;
 }
 
-void faulty_stack_open(bool with_machines)
+void faulty_stack_open(const struct fault_plan *plan)
 {
     FILE *log = open_supervisor_log();
 
     cr_assert_eq(fseek(log, 0, SEEK_END), 0);
     log_begin = ftell(log);
     fclose(log);
-    if (with_machines)
-        open_machines();
+    open_postgres(plan);
     for (size_t i = 0; i < fault_processes_n; i++)
         if (fault_has_link(fault_processes[i], FAULT_NATS))
             open_links(fault_processes[i]);
     faulty_stack_await_ready();
+    faulty_machine_expect_clocks();
 }
 
 static bool all_are_ready(void *closure)
@@ -260,8 +266,7 @@ static void begin_recovery(void)
     pthread_detach(thread);
 }
 
-/* What this test has done to it. */
-static struct supervisor_log_kills *done_to(const char *process)
+static void kill_process(const char *process)
 {
     size_t i = 0;
 
@@ -271,12 +276,7 @@ static struct supervisor_log_kills *done_to(const char *process)
         cr_assert_lt(n_killed++, KILLED_MAX);
         killed[i].process = process;
     }
-    return &killed[i];
-}
-
-static void kill_process(const char *process)
-{
-    done_to(process)->n++;
+    killed[i].n++;
     stack_end(process, SIGKILL);
     if (strcmp(process, fault_servers[FAULT_POSTGRES]) == 0)
         begin_recovery();
@@ -285,13 +285,15 @@ static void kill_process(const char *process)
 void faulty_stack_expect_no_crash(void)
 {
     char *text = calloc(1, LOG_MAX), line[256] = "";
+    struct supervisor_log_done done = {.kills = killed, .n_kills = n_killed};
     FILE *log = open_supervisor_log();
 
     cr_assert_not_null(text);
     cr_assert_eq(fseek(log, log_begin, SEEK_SET), 0);
     cr_assert_lt(fread(text, 1, LOG_MAX, log), LOG_MAX);
     fclose(log);
-    cr_expect_not(supervisor_log_find_crash(text, killed, n_killed, line),
+    done.n_full = faulty_machine_full(&done.full);
+    cr_expect_not(supervisor_log_find_crash(text, &done, line),
                   "a process ended, but not because of this test: %s", line);
     free(text);
 }
@@ -368,31 +370,6 @@ static void at_links(const struct fault *fault, bool begins)
     cr_assert_gt(n, 0, "there is no link %s", fault->whom);
 }
 
-/* -- faults of machines ----------------------------------------------------------------------- */
-
-/* Its sessions may have ended for want of space, and the server with them. */
-static void free_disk(void)
-{
-    postgres_disk_free();
-    begin_recovery();
-}
-
-static void fill_disk(void)
-{
-    done_to(fault_servers[FAULT_POSTGRES])->had_full_disk = true;
-    postgres_disk_fill();
-}
-
-static void at_machine(const struct fault *fault, bool begins)
-{
-    if (fault->kind == FAULT_FULL && has_disk)
-        begins ? fill_disk() : free_disk();
-    else if (fault->kind != FAULT_FULL && has_clocks)
-        faulty_clock_set(fault->whom, !begins                      ? 0
-                                      : fault->kind == FAULT_AHEAD ? FAULT_CLOCK_S
-                                                                   : -FAULT_CLOCK_S);
-}
-
 /* -- steps ----------------------------------------------------------------------------------- */
 
 struct under_way {
@@ -425,7 +402,7 @@ static void begin(struct under_way *it, const struct fault *fault)
     else if (fault->kind == FAULT_STOP)
         signal_all(fault->whom, SIGSTOP);
     else if (fault->kind >= FAULT_FULL)
-        at_machine(fault, true);
+        faulty_machine_begin(fault);
     else
         at_links(fault, true);
 }
@@ -438,10 +415,13 @@ static void end(struct under_way *it)
     if (it->fault->kind == FAULT_STOP)
         signal_all(it->fault->whom, SIGCONT);
     else if (it->fault->kind >= FAULT_FULL)
-        at_machine(it->fault, false);
+        faulty_machine_end(it->fault);
     else if (it->fault->kind != FAULT_KILL)
         at_links(it->fault, false);
     it->has_ended = true;
+    /* Without space, sessions may have ended, and PostgreSQL itself. */
+    if (it->fault->kind == FAULT_FULL)
+        begin_recovery();
     last_ended_us = clock_mono_us();
     atomic_fetch_sub(&n_under_way, 1);
     fault_step_print(&alone, text, sizeof(text));
@@ -473,8 +453,11 @@ void faulty_stack_run(const struct fault_step *step, int64_t until_us)
     bool all_have_ended;
     int64_t healed_us;
 
-    for (size_t i = 0; i < step->n; i++)
-        begin(&faults[i], &step->faults[i]);
+    for (size_t i = 0; i < step->n; i++) {
+        faults[i] = (struct under_way){.has_ended = true};
+        if (step->faults[i].kind < FAULT_FULL || faulty_machine_has(step->faults[i].kind))
+            begin(&faults[i], &step->faults[i]);
+    }
     do {
         all_have_ended = true;
         for (size_t i = 0; i < step->n; i++) {

@@ -15,10 +15,9 @@
 
 #include "tests/faults/fault_plan.h"
 
-/* Returns once everything is ready. `with_machines`: also gives PostgreSQL a disk of its own
-   (postgres_disk.h), and each process a clock of its own (faulty_clock.h). Without root, or under a
-   sanitizer, says what is impossible; such faults are then left out. */
-void faulty_stack_open(bool with_machines);
+/* Prepares what the plan needs, and returns once everything is ready. Faults that are impossible
+   here (faulty_machine.h) are left out, and not in the history. */
+void faulty_stack_open(const struct fault_plan *plan);
 /* Executes a step and writes it into the history. Returns when its time to recover is over, or when
    clock_mono_us() reaches `until_us`; all faults have ended then. */
 void faulty_stack_run(const struct fault_step *step, int64_t until_us);

@@ -14,7 +14,8 @@
 
 #include "tests/support/api_client.h"
 
-#define SIZE "4G" /* of a file that takes as much as is written */
+#define SIZE      "4G" /* of a file that takes as much as is written */
+#define MAKE_DISK "PATH=$PATH:/sbin:/usr/sbin mke2fs -q -F -t ext4 -m 0"
 
 enum { START_MS = 60000, BLOCK = 4096 };
 
@@ -25,7 +26,14 @@ static int disk = -1;
 
 bool postgres_disk_is_possible(void)
 {
-    return system("unshare --mount true 2>/dev/null && test -e /dev/loop-control") == 0;
+    const char *file = format("%s/disk.try", stack_setting("RUN_DIR"));
+    const bool is_possible =
+        system(format("{ " MAKE_DISK " '%s' 1M && unshare --mount --propagation private"
+                      " mount -o loop '%s' /mnt; } >/dev/null 2>&1",
+                      file, file)) == 0;
+
+    unlink(file);
+    return is_possible;
 }
 
 /* The supervisor runs start/postgres; the stack's own script is kept beside it. Making the disk is
@@ -46,8 +54,7 @@ static void replace_script(void)
             "set -e\n"
             "home='%s/postgres'\n"
             "if [ ! -e \"$home.disk\" ]; then\n"
-            "  PATH=$PATH:/sbin:/usr/sbin mke2fs -q -t ext4 -m 0 -d \"$home\" \"$home.new\" " SIZE
-            "\n"
+            "  " MAKE_DISK " -d \"$home\" \"$home.new\" " SIZE "\n"
             "  mv \"$home.new\" \"$home.disk\"\n"
             "fi\n"
             "exec unshare --mount --propagation private sh -ec '\n"

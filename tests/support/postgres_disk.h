@@ -13,7 +13,8 @@
 
 #include <stdbool.h>
 
-/* Whether we may mount file systems, as only root may. */
+/* Whether such a disk can be made and mounted: tries it. Only root may, and in a container only a
+   privileged one. */
 bool postgres_disk_is_possible(void);
 /* Restarts PostgreSQL on its disk, or takes hold of the one that an earlier test has opened.
    Returns once it accepts connections. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { PROCESSES_MAX = 32, AFTER_KILL_S = 10 };
+enum { PROCESSES_MAX = 32, AFTER_KILL_S = 10, AFTER_FULL_S = 10 };
 
 struct end {
     char process[48];
@@ -53,33 +53,42 @@ static struct past *past_of(struct past pasts[PROCESSES_MAX], const char *proces
     return past;
 }
 
-static struct supervisor_log_kills done_to(const char *process,
-                                           const struct supervisor_log_kills *kills, size_t n)
+static int sent_to(const char *process, const struct supervisor_log_done *done)
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(kills[i].process, process) == 0)
-            return kills[i];
-    return (struct supervisor_log_kills){.process = process};
+    for (size_t i = 0; i < done->n_kills; i++)
+        if (strcmp(done->kills[i].process, process) == 0)
+            return done->kills[i].n;
+    return 0;
 }
 
-static bool is_expected(const struct end *end, struct past *past, struct supervisor_log_kills done)
+static bool was_full(const struct supervisor_log_done *done, time_t at)
+{
+    for (size_t i = 0; i < done->n_full; i++)
+        if (at >= done->full[i].begin &&
+            (done->full[i].end == 0 || at - done->full[i].end <= AFTER_FULL_S))
+            return true;
+    return false;
+}
+
+static bool is_expected(const struct end *end, struct past *past,
+                        const struct supervisor_log_done *done)
 {
     const bool follows_kill = past->killed != 0 && end->at - past->killed <= AFTER_KILL_S;
 
     past->killed = 0;
     if (end->by_signal && end->number == SIGKILL) {
         past->killed = end->at;
-        return ++past->kills <= done.n;
+        return ++past->kills <= sent_to(end->process, done);
     }
-    if ((follows_kill || done.had_full_disk) && !end->by_signal && end->number == 1 &&
-        strcmp(end->process, "postgres") == 0) {
-        past->killed = end->at;
+    if (!end->by_signal && end->number == 1 && strcmp(end->process, "postgres") == 0 &&
+        (follows_kill || was_full(done, end->at))) {
+        past->killed = follows_kill ? end->at : 0;
         return true;
     }
     return !end->by_signal && end->number == 0;
 }
 
-bool supervisor_log_find_crash(const char *text, const struct supervisor_log_kills *kills, size_t n,
+bool supervisor_log_find_crash(const char *text, const struct supervisor_log_done *done,
                                char line[256])
 {
     struct past pasts[PROCESSES_MAX + 1] = {0};
@@ -89,8 +98,7 @@ bool supervisor_log_find_crash(const char *text, const struct supervisor_log_kil
         char found[256];
 
         snprintf(found, sizeof(found), "%.*s", (int)strcspn(at, "\n"), at);
-        if (read_end(found, &end) &&
-            !is_expected(&end, past_of(pasts, end.process), done_to(end.process, kills, n))) {
+        if (read_end(found, &end) && !is_expected(&end, past_of(pasts, end.process), done)) {
             strcpy(line, found);
             return true;
         }

@@ -2,7 +2,7 @@
 
 import json
 
-from .causes import gateway_of
+from .causes import CLOCKS, gateway_of
 from .history import FINAL, brief
 
 LATE = 6_000_000  # no response is later than COMMAND_TIMEOUT_MS + 1 s; the rest is for a busy machine
@@ -63,7 +63,8 @@ class Answers:
 
     def check_time(self, op):
         took = op["end"] - op["begin"]
-        if took > LATE and not self.causes.may_be_late(op):
+        wrong_clock = self.causes.clock_off(CLOCKS, {gateway_of(op)}, op["begin"], op["end"])
+        if took > LATE + wrong_clock and not self.causes.may_be_late(op):
             self.checker.broken("no response is late", brief(op), f"took {took / 1e6:.1f} s")
 
     def check_error(self, op):
@@ -111,10 +112,12 @@ class Keys:
                 self.check_revoked(op, key)
 
     def limit(self, op, key):
-        """If an attempt to revoke the key succeeds but its reply is lost, the next one sends no notice."""
+        """If an attempt to revoke the key succeeds but its reply is lost, the next one sends no notice. A gateway with
+        a wrong clock keeps its record of the key for longer."""
+        wrong_clock = self.causes.clock_off(CLOCKS, {gateway_of(op)}, self.tried[key], op["end"])
         if self.causes.keep_from_access(op, op["begin"]):
-            return IN_FORCE_UNASKED
-        return IN_FORCE_UNTOLD if self.causes.keep_from_access(op, self.tried[key]) else IN_FORCE
+            return IN_FORCE_UNASKED + wrong_clock
+        return wrong_clock + (IN_FORCE_UNTOLD if self.causes.keep_from_access(op, self.tried[key]) else IN_FORCE)
 
     def check_revoked(self, op, key):
         since, limit = op["begin"] - self.revoked[key], self.limit(op, key)

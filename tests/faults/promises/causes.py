@@ -5,8 +5,8 @@ explains only failures of what depends on it: docs/architecture.md says who call
 client sees when a part fails. So a fault of the dashboard, of the sender of webhooks or of the other gateway
 explains no failure at all.
 
-A moved clock ("ahead:" or "behind:") also moves the times that its process writes, and the deadlines that it sets or
-observes.
+A wrong clock ("ahead:" or "behind:") explains failures like other faults of its process, but not that it does not
+respond. It also moves the times that the process writes, and the deadlines that it sets or observes.
 """
 
 import bisect
@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 from .history import DONE, SETTLED, effect
 
 CLOCK = 2_000_000  # FAULT_CLOCK_S
+CLOCKS = ("ahead:", "behind:")
 # A killed process serves again within about three seconds; twice that for a busy machine.
 AFTERMATH = 6_000_000
 
@@ -71,23 +72,28 @@ class Causes:
         needs = needs_of(op["op"], gateway_of(op), "refused" in op["args"])
         return bool(self.felt(needs, op["begin"], op["end"]))
 
+    def disrupted(self, whom, begin, end, aftermath=AFTERMATH):
+        """The same, without clocks that are wrong."""
+        return [fault for fault in self.felt(whom, begin, end, aftermath) if not fault["what"].startswith(CLOCKS)]
+
     def may_be_unanswered(self, op):
         """A live gateway always responds, whatever else fails; but one that has been killed listens only once it has
         its bus."""
         gateway = gateway_of(op)
-        if self.felt({gateway}, op["begin"], op["end"]):
+        if self.disrupted({gateway}, op["begin"], op["end"]):
             return True
         without_bus = self.felt({f"nats/{gateway}", "nats", "nats/all"}, op["begin"], op["end"])
         return any(fault["what"].startswith("kill:") for outage in without_bus
                    for fault in self.felt({gateway}, outage["begin"], outage["end"]))
 
     def may_be_late(self, op):
-        return bool(self.felt({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
+        return bool(self.disrupted({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
 
     def clock_off(self, direction, whom, begin, end):
-        """By how many microseconds the clock of one of these may have been ahead or behind in that time."""
-        moved = self.felt(whom, begin, end, aftermath=0)
-        return CLOCK if any(fault["what"].startswith(direction) for fault in moved) else 0
+        """By how many microseconds the clock of one of these may have been off in that direction ("ahead:", "behind:",
+        or both: CLOCKS)."""
+        wrong = self.felt(whom, begin, end, aftermath=0)
+        return CLOCK if any(fault["what"].startswith(direction) for fault in wrong) else 0
 
     def latest(self, op):
         """The latest time at which a write was carried out, if it was. The gateway's clock sets its deadline, and that
@@ -101,7 +107,7 @@ class Causes:
     def keep_from_access(self, op, begin):
         """Whether, from `begin` to the end of the request, its gateway may have missed a notice of access, or have
         been unable to reach it."""
-        return bool(self.felt(ACCESS | of_process(gateway_of(op)), begin, op["end"]))
+        return bool(self.disrupted(ACCESS | of_process(gateway_of(op)), begin, op["end"]))
 
     def cut_off_delivery(self, begin, end):
         """Whether a delivery attempt may have been cut off in that time."""

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SINCE_1973 = 100000000 }; /* seconds: monotonic clocks begin with the machine's start */
+enum { SINCE_2001 = 1000000000 }; /* seconds: monotonic clocks begin with the machine's start */
 
 static const _Atomic int64_t *offset;
 
@@ -78,6 +78,14 @@ time_t time(time_t *out)
     return now.tv_sec;
 }
 
+/* On x86-64 dlsym() of some versions of glibc finds an older function, of another structure. */
+static void *find_timedwait(void)
+{
+    void *found = dlvsym(RTLD_NEXT, "pthread_cond_timedwait", "GLIBC_2.3.2");
+
+    return found != NULL ? found : dlsym(RTLD_NEXT, "pthread_cond_timedwait");
+}
+
 /* The kernel compares with the unmoved clock. Which clock the condition uses shows in the time. */
 int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until)
@@ -86,9 +94,9 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
     struct timespec moved = *until;
 
     if (real == NULL)
-        real = (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))dlsym(
-            RTLD_NEXT, "pthread_cond_timedwait");
-    if (moved.tv_sec > SINCE_1973)
+        real =
+            (int (*)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *))find_timedwait();
+    if (moved.tv_sec > SINCE_2001)
         moved.tv_sec -= seconds_ahead();
     return real(condition, mutex, &moved);
 }

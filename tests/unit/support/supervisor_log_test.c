@@ -5,13 +5,16 @@
 
 #define AT(s, text) "2026-11-26T00:13:" s "Z supervisor: " text
 
-static const struct supervisor_log_kills kills[] = {{"gateway-1", 1, false}, {"postgres", 1, false}};
+static const struct supervisor_log_kills kills[] = {{"gateway-1", 1}, {"postgres", 1}};
 static char line[256];
 
 static bool finds_crash(const char *text)
 {
     line[0] = '\0';
-    return supervisor_log_find_crash(text, kills, sizeof(kills) / sizeof(kills[0]), line);
+    return supervisor_log_find_crash(
+        text,
+        &(struct supervisor_log_done){.kills = kills, .n_kills = sizeof(kills) / sizeof(kills[0])},
+        line);
 }
 
 Test(supervisor_log, takes_no_crash_for_what_the_test_has_done)
@@ -58,14 +61,18 @@ Test(supervisor_log, allows_postgresql_to_fail_to_start_only_right_after_a_kill)
                               AT("01", "postgres: exited with status 2\n")));
 }
 
-Test(supervisor_log, allows_postgresql_to_fail_to_start_when_its_disk_was_full)
+/* From 00:13:02 to 00:13:04, and again from 00:13:50 on. */
+Test(supervisor_log, allows_postgresql_to_end_only_while_its_disk_is_full_and_right_after)
 {
-    static const struct supervisor_log_kills full[] = {{"postgres", .had_full_disk = true}};
-    static const char text[] =
-        AT("01", "postgres: exited with status 1\n") AT("59", "postgres: exited with status 1\n");
+    static const struct supervisor_log_span spans[] = {{1795651982, 1795651984}, {1795652030, 0}};
+    static const struct supervisor_log_done full = {.full = spans, .n_full = 2};
 
-    cr_expect_not(supervisor_log_find_crash(text, full, 1, line));
-    cr_expect(
-        supervisor_log_find_crash(AT("01", "audit-0: exited with status 1\n"), full, 1, line));
-    cr_expect(supervisor_log_find_crash(AT("01", "postgres: ended by signal 6\n"), full, 1, line));
+    cr_expect_not(supervisor_log_find_crash(AT("02", "postgres: exited with status 1\n")
+                                                AT("09", "postgres: exited with status 1\n")
+                                                    AT("59", "postgres: exited with status 1\n"),
+                                            &full, line));
+    cr_expect(supervisor_log_find_crash(AT("01", "postgres: exited with status 1\n"), &full, line));
+    cr_expect(supervisor_log_find_crash(AT("20", "postgres: exited with status 1\n"), &full, line));
+    cr_expect(supervisor_log_find_crash(AT("03", "audit-0: exited with status 1\n"), &full, line));
+    cr_expect(supervisor_log_find_crash(AT("03", "postgres: ended by signal 6\n"), &full, line));
 }

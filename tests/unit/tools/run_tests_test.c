@@ -134,6 +134,16 @@ Test(run_tests, fails_when_fewer_tests_ran_than_the_sources_hold)
     cr_expect_eq(run_tests(""), 1, "no test ran");
 }
 
+Test(run_tests, names_a_test_that_is_impossible_on_the_machine)
+{
+    make_program("unit/x", "echo 'impossible here: no disk'; " CRITERION("1", "1", "0"));
+    cr_expect_eq(run_tests(UNIT), 0);
+    expect_said("^      impossible here: no disk$");
+    expect_said("^1 passed, 0 failed$");
+    make_program("unit/x", "echo 'impossible here: no disk'; " CRITERION("0", "0", "0"));
+    cr_expect_eq(run_tests(UNIT), 1);
+}
+
 /* Criterion's own status is 0 in this case. */
 Test(run_tests, fails_if_a_check_after_a_test_fails)
 {

@@ -253,10 +253,10 @@ Test(supervisor, a_task_that_fails_ends_everything_with_status_1)
 static bool log_has_crash(int n_kills)
 {
     const struct supervisor_log_kills kills = {"a", n_kills};
+    const struct supervisor_log_done done = {.kills = &kills, .n_kills = 1};
     char log[4096], line[256];
 
-    return supervisor_log_find_crash(read_file("supervisor.log", log, sizeof(log)), &kills, 1,
-                                     line);
+    return supervisor_log_find_crash(read_file("supervisor.log", log, sizeof(log)), &done, line);
 }
 
 Test(supervisor, its_log_distinguishes_a_tests_kill_from_a_crash)
