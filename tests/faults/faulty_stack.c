@@ -29,7 +29,7 @@ enum {
     LOG_MAX = 8 << 20,
     SCRIPT_MAX = 65536,
     LOOK_EVERY_MS = 100,
-    DROP_EVERY_MS = 1000, /* half of it is for connecting and starting work */
+    DROP_EVERY_MS = 2000, /* on a slow machine, half of it is for connecting and starting work */
     KILL_EVERY_MS = 1200,
     LINKS_MS = 10000,
     READY_MS = 30000,
