@@ -44,6 +44,7 @@ static int64_t seconds_ahead(void)
     return offset != NULL ? atomic_load(offset) : 0;
 }
 
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name): glibc's are reserved */
 int clock_gettime(clockid_t id, struct timespec *now)
 {
     static int (*_Atomic real)(clockid_t, struct timespec *);
@@ -100,3 +101,4 @@ int pthread_cond_timedwait(pthread_cond_t *restrict condition, pthread_mutex_t *
         moved.tv_sec -= seconds_ahead();
     return real(condition, mutex, &moved);
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */
