@@ -280,7 +280,7 @@ endif
 test-long:
 	$(if $(strip $(LONG_SRC) $(MEASURED_SRC) $(API_LONG_SRC)),,$(nothing))
 	$(Q)tools/install-packages build test run integration $(if $(MEASURED_SRC),browser) $(if $(API_LONG_SRC),api) \
-	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover) $(if $(filter %/faults_test.c,$(LONG_SRC)),faults)
+	    $(if $(filter %/failover_test.c,$(LONG_SRC)),failover)
 	$(Q)$(MAKE) build $(if $(MEASURED_SRC),$(BROWSER_MODULES) $(MEASURED_MODULES)) $(if $(API_LONG_SRC),$(API_MODULES) $(CLIENTS)) \
 	    $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC))))
 	$(Q)tools/run-tests $(PROFILE)-long $(patsubst %,$(OUT)/%run,$(sort $(dir $(LONG_SRC)))) $(MEASURED_SRC) $(API_LONG_SRC)
@@ -299,7 +299,7 @@ endurance:
 MUTANTS ?= $(if $(filter 1,$(TEST_LONG)),,event-of-a-replay late-reply-called-unavailable update-lost)
 .PHONY: test-mutants
 test-mutants:
-	$(Q)tools/install-packages build test run faults
+	$(Q)tools/install-packages build test run
 	$(Q)$(MAKE) build $(OUT)/tests/faults/run
 	$(Q)tests/faults/run-mutants $(MUTANTS)
 

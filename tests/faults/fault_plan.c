@@ -136,8 +136,13 @@ void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool wi
     }
 }
 
+bool fault_is_of_machine(const struct fault *fault)
+{
+    return fault->kind >= FAULT_FULL;
+}
+
 /* Whether there is such a disk or clock; other faults fail when they begin. */
-static bool is_of_a_machine(const struct fault *fault)
+static bool has_target(const struct fault *fault)
 {
     if (fault->kind == FAULT_FULL)
         return strcmp(fault->whom, fault_servers[FAULT_POSTGRES]) == 0;
@@ -157,7 +162,7 @@ static void read_fault(struct fault *fault, const char *text)
         if (strcmp(kind, kinds[i]) == 0)
             fault->kind = (enum fault_kind)i;
     cr_assert(fault->kind != FAULT_KINDS && fault->whom[0] != '\0', "no fault: %s", text);
-    cr_assert(fault->kind < FAULT_FULL || is_of_a_machine(fault), "no disk or clock: %s", text);
+    cr_assert(!fault_is_of_machine(fault) || has_target(fault), "no disk or clock: %s", text);
 }
 
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms)

@@ -66,6 +66,7 @@ void fault_plan_draw(struct fault_plan *plan, uint64_t seed, int64_t ms, bool wi
 /* Spread over about `ms` in all. */
 void fault_plan_read(struct fault_plan *plan, const char *text, int64_t ms);
 bool fault_plan_has(const struct fault_plan *plan, enum fault_kind kind);
+bool fault_is_of_machine(const struct fault *fault); /* of a disk or a clock */
 void fault_step_print(const struct fault_step *step, char *out, size_t capacity);
 
 /* Numbers from a seed, the next one at each call. */

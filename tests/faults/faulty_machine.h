@@ -21,12 +21,12 @@ bool faulty_machine_has(enum fault_kind kind);
 /* If clocks were prepared: lines for the shell script that becomes the process, valid until the test
    ends, after which its clock is right at first. Otherwise "". */
 const char *faulty_machine_lines(const char *process);
-/* Fails the test if a clock does not obey. */
+/* Fails the test if a process has not loaded the library, and so has the clock of the machine. */
 void faulty_machine_expect_clocks(void);
 
 void faulty_machine_begin(const struct fault *fault);
 void faulty_machine_end(const struct fault *fault);
-/* When the disk was full; valid until the next call. */
+/* When the disk was full; valid until the test ends. */
 size_t faulty_machine_full(const struct supervisor_log_span **spans);
 
 #endif

@@ -139,7 +139,6 @@ static void restore_script(const char *process)
     cr_assert(rename(kept, path) == 0 || errno == ENOENT, "%s: %s", path, strerror(errno));
 }
 
-/* SIGTERM would have PostgreSQL wait for its clients. */
 static void open_postgres(const struct fault_plan *plan)
 {
     static char script[SCRIPT_MAX];
@@ -150,7 +149,7 @@ static void open_postgres(const struct fault_plan *plan)
         return;
     read_script("postgres", script);
     write_script("postgres", script);
-    stack_end("postgres", SIGINT);
+    stack_end("postgres", SIGINT); /* SIGTERM would have it wait for its clients */
 }
 
 static FILE *open_supervisor_log(void)
@@ -401,7 +400,7 @@ static void begin(struct under_way *it, const struct fault *fault)
         kill_process(fault->whom);
     else if (fault->kind == FAULT_STOP)
         signal_all(fault->whom, SIGSTOP);
-    else if (fault->kind >= FAULT_FULL)
+    else if (fault_is_of_machine(fault))
         faulty_machine_begin(fault);
     else
         at_links(fault, true);
@@ -414,7 +413,7 @@ static void end(struct under_way *it)
 
     if (it->fault->kind == FAULT_STOP)
         signal_all(it->fault->whom, SIGCONT);
-    else if (it->fault->kind >= FAULT_FULL)
+    else if (fault_is_of_machine(it->fault))
         faulty_machine_end(it->fault);
     else if (it->fault->kind != FAULT_KILL)
         at_links(it->fault, false);
@@ -455,7 +454,7 @@ void faulty_stack_run(const struct fault_step *step, int64_t until_us)
 
     for (size_t i = 0; i < step->n; i++) {
         faults[i] = (struct under_way){.has_ended = true};
-        if (step->faults[i].kind < FAULT_FULL || faulty_machine_has(step->faults[i].kind))
+        if (!fault_is_of_machine(&step->faults[i]) || faulty_machine_has(step->faults[i].kind))
             begin(&faults[i], &step->faults[i]);
     }
     do {

@@ -67,27 +67,27 @@ class Causes:
         return [fault for fault in self.faults[first:last]
                 if fault["end"] + aftermath >= begin and hits(fault["what"], whom)]
 
+    def felt_not_of_clocks(self, whom, begin, end, aftermath=AFTERMATH):
+        """The same, without clocks that are wrong."""
+        return [fault for fault in self.felt(whom, begin, end, aftermath) if not fault["what"].startswith(CLOCKS)]
+
     def is_disturbed(self, op):
         """Whether a fault can explain that a request failed."""
         needs = needs_of(op["op"], gateway_of(op), "refused" in op["args"])
         return bool(self.felt(needs, op["begin"], op["end"]))
 
-    def disrupted(self, whom, begin, end, aftermath=AFTERMATH):
-        """The same, without clocks that are wrong."""
-        return [fault for fault in self.felt(whom, begin, end, aftermath) if not fault["what"].startswith(CLOCKS)]
-
     def may_be_unanswered(self, op):
         """A live gateway always responds, whatever else fails; but one that has been killed listens only once it has
         its bus."""
         gateway = gateway_of(op)
-        if self.disrupted({gateway}, op["begin"], op["end"]):
+        if self.felt_not_of_clocks({gateway}, op["begin"], op["end"]):
             return True
         without_bus = self.felt({f"nats/{gateway}", "nats", "nats/all"}, op["begin"], op["end"])
         return any(fault["what"].startswith("kill:") for outage in without_bus
                    for fault in self.felt({gateway}, outage["begin"], outage["end"]))
 
     def may_be_late(self, op):
-        return bool(self.disrupted({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
+        return bool(self.felt_not_of_clocks({gateway_of(op)}, op["begin"], op["end"], aftermath=0))
 
     def clock_off(self, direction, whom, begin, end):
         """By how many microseconds the clock of one of these may have been off in that direction ("ahead:", "behind:",
@@ -107,7 +107,7 @@ class Causes:
     def keep_from_access(self, op, begin):
         """Whether, from `begin` to the end of the request, its gateway may have missed a notice of access, or have
         been unable to reach it."""
-        return bool(self.disrupted(ACCESS | of_process(gateway_of(op)), begin, op["end"]))
+        return bool(self.felt_not_of_clocks(ACCESS | of_process(gateway_of(op)), begin, op["end"]))
 
     def cut_off_delivery(self, begin, end):
         """Whether a delivery attempt may have been cut off in that time."""

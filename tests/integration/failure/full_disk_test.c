@@ -37,10 +37,15 @@ TestSuite(full_disk, .init = start_stack, .fini = own_stack_stop);
 static char outcomes[CREATES_MAX];
 static int n_creates;
 
+static struct client_response *create(const struct org *org, const char *external_id)
+{
+    return api_create(org->full_key, "{\"external_id\":\"%s\",\"from\":{\"external_id\":\"c\"}}",
+                      external_id);
+}
+
 static void create_next(const struct org *org)
 {
-    const struct client_response *response = api_create(
-        org->full_key, "{\"external_id\":\"%d\",\"from\":{\"external_id\":\"c\"}}", n_creates);
+    const struct client_response *response = create(org, format("%d", n_creates));
 
     cr_assert_lt(n_creates, CREATES_MAX);
     if (response->status == 503)
@@ -84,9 +89,7 @@ static bool is_served(void *closure)
 {
     const struct org *org = closure;
 
-    return api_create(org->full_key, "{\"external_id\":\"again\",\"from\":{\"external_id\":\"c\"}}")
-                   ->status < 300 &&
-           api_get(org->full_key, "/ping")->status == 200;
+    return create(org, "again")->status < 300 && api_get(org->full_key, "/ping")->status == 200;
 }
 
 /* Requests another segment of its log, for which there is no space. It may accept no connection for
@@ -105,8 +108,7 @@ static bool has_given_up(void *unused)
 static void expect_kept_and_nothing_else(const struct org *org)
 {
     for (int i = 0; i < n_creates; i++) {
-        const struct client_response *response = api_create(
-            org->full_key, "{\"external_id\":\"%d\",\"from\":{\"external_id\":\"c\"}}", i);
+        const struct client_response *response = create(org, format("%d", i));
 
         if (outcomes[i] != UNKNOWN)
             expect_status(response, outcomes[i] == CREATED ? 200 : 201);
