@@ -17,8 +17,8 @@ from scripted import KEY, ScriptedServer, answer
 ROOT = Path(__file__).resolve().parents[3]
 API = yaml.safe_load((ROOT / "proto/openapi.yaml").read_text(encoding="utf-8"))
 SCHEMAS = API["components"]["schemas"]
-SCALARS = {"string": str, "integer": int, "boolean": bool, "null": types.NoneType}
-UNIONS = (typing.Union, types.UnionType)
+SCALARS = {"string": str, "integer": int, "boolean": bool, "null": type(None)}
+UNIONS = (typing.Union, getattr(types, "UnionType", None))
 
 
 def resolved(schema):
@@ -34,9 +34,7 @@ def alternatives(hint):
 def members_of(cls):
     """{NAME: (HINT, IS_REQUIRED)} of a dataclass or a TypedDict."""
     if typing.is_typeddict(cls):
-        marked = typing.get_type_hints(cls, include_extras=True)
-        return {name: (hint, cls.__total__ and typing.get_origin(marked[name]) is not typing.NotRequired)
-                for name, hint in typing.get_type_hints(cls).items()}
+        return {name: (hint, name in cls.__required_keys__) for name, hint in typing.get_type_hints(cls).items()}
     hints = typing.get_type_hints(cls)
     return {field.name: (hints[field.name], field.default is dataclasses.MISSING)
             for field in dataclasses.fields(cls)}
@@ -108,7 +106,7 @@ class Comparison:
             if is_required != (name in required):
                 self.find(f"{where}.{name}", "is required in one of them only")
             if not is_required and dataclasses.is_dataclass(hint):
-                one = typing.Union[tuple(alternatives(one) - {types.NoneType})]
+                one = typing.Union[tuple(alternatives(one) - {type(None)})]
             self.compare(f"{where}.{name}", schema["properties"][name], one)
 
 

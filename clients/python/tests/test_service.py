@@ -6,6 +6,7 @@ import time
 import unittest
 import uuid
 
+from blocking import Blocking
 from conversations_client import (
     BadRequestError,
     Client,
@@ -23,8 +24,10 @@ def of(user):
 
 
 class Service(unittest.TestCase):
+    kind = Client
+
     def setUp(self):
-        self.client = Client(BASE_URL, FULL_KEY)
+        self.client = self.kind(BASE_URL, FULL_KEY)
         self.addCleanup(self.client.close)
         self.user = f"python-{uuid.uuid4()}"
 
@@ -80,7 +83,7 @@ class Service(unittest.TestCase):
     def test_the_audit_log(self):
         made = self.create(1).data
         self.client.update_conversation(made.id, {"a": 1})
-        with Client(BASE_URL, READ_KEY) as reader:
+        with self.kind(BASE_URL, READ_KEY) as reader:
             logs = list(reader.audit_logs(conversation_id=made.id, per_page=1))
             page = reader.list_audit_logs(conversation_id=made.id, operation="conversation.update").data
         self.assertEqual([log.operation for log in logs], ["conversation.update", "conversation.create"])
@@ -88,8 +91,8 @@ class Service(unittest.TestCase):
         self.assertEqual((logs[0].http_status, logs[0].outcome, logs[0].denial_reason), (200, "allowed", None))
 
     def test_refusals(self):
-        stranger = Client(BASE_URL, "svc_live_x")
-        reader = Client(BASE_URL, READ_KEY)
+        stranger = self.kind(BASE_URL, "svc_live_x")
+        reader = self.kind(BASE_URL, READ_KEY)
         self.addCleanup(stranger.close)
         self.addCleanup(reader.close)
         made = self.create(1).data
@@ -124,6 +127,13 @@ class Service(unittest.TestCase):
             thread.join()
         self.assertEqual(len({answer.data.id for answer in answers}), 1)
         self.assertEqual([answer.replayed for answer in answers].count(False), 1)
+
+
+class AsyncService(Service):
+    kind = Blocking
+
+    # Only one thread may use the event loop.
+    test_threads_share_a_client = None
 
 
 if __name__ == "__main__":

@@ -1,60 +1,45 @@
-"""Over TLS, with a certificate that is trusted and one that is not."""
+"""Over TLS, with a certificate that is trusted and one that is not. test_connections.py has the connections."""
 
-import ssl
-import subprocess
-import tempfile
 import time
 import unittest
-from pathlib import Path
 
+from blocking import Blocking
 from conversations_client import CertificateError, Client, NetworkError, RetryPolicy
-from scripted import DRIP, KEY, PING, Clock, ScriptedServer
+from scripted import DRIP, DRIP_HEAD, KEY, PING, Certificate, Clock, ScriptedServer
 
 
 class Tls(unittest.TestCase):
+    kind = Client
+
     @classmethod
     def setUpClass(cls):
-        folder = tempfile.TemporaryDirectory()
-        cls.addClassCleanup(folder.cleanup)
-        cls.certificate, cls.key = (Path(folder.name) / name for name in ("server.pem", "server.key"))
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-             "-days", "2", "-subj", "/CN=server", "-addext", "subjectAltName=IP:127.0.0.1",
-             "-keyout", cls.key, "-out", cls.certificate], check=True, stderr=subprocess.DEVNULL)
+        cls.certificate = Certificate()
+        cls.addClassCleanup(cls.certificate.close)
 
     def served(self, *script):
-        server = ScriptedServer(*script)
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate, self.key)
-        # Each connection's own thread does the handshake, not the thread that accepts.
-        server.server.socket = context.wrap_socket(
-            server.server.socket, server_side=True, do_handshake_on_connect=False)
-        server.url = server.url.replace("http:", "https:")
-        return server
-
-    def trusting(self):
-        return ssl.create_default_context(cafile=self.certificate)
-
-    def test_a_trusted_server_is_spoken_to_over_one_connection(self):
-        with self.served(PING) as server:
-            with Client(server.url, KEY, ssl_context=self.trusting()) as client:
-                for _ in range(3):
-                    self.assertEqual(client.ping().data.scope, "full")
-            self.assertEqual(len(set(server.ports)), 1)
+        return ScriptedServer(*script, certificate=self.certificate)
 
     def test_an_attempt_ends_at_its_timeout(self):
         policy = RetryPolicy(timeout=0.3, retries=0)
-        with self.served(DRIP) as server, self.assertRaises(NetworkError) as raised:
-            started = time.monotonic()
-            Client(server.url, KEY, ssl_context=self.trusting(), policy=policy).ping()
-        self.assertLess(time.monotonic() - started, 15)
-        self.assertIsInstance(raised.exception.__cause__, TimeoutError)
+        for step in (DRIP, DRIP_HEAD):
+            with self.served(step) as server, self.assertRaises(NetworkError) as raised:
+                started = time.monotonic()
+                with self.kind(server.url, KEY, ssl_context=self.certificate.trusted(), policy=policy) as client:
+                    client.ping()
+            self.assertLess(time.monotonic() - started, 15)
+            self.assertRegex(str(raised.exception), "(?i)time")
 
     def test_a_certificate_that_is_not_trusted_is_final(self):
         clock = Clock()
         with self.served(PING) as server, self.assertRaises(CertificateError) as raised:
-            Client(server.url, KEY, clock=clock).ping()
+            with self.kind(server.url, KEY, clock=clock) as client:
+                client.ping()
         self.assertEqual((raised.exception.attempts, clock.waits, server.requests), (1, [], []))
+        self.assertRegex(str(raised.exception), "self.signed certificate")
+
+
+class AsyncTls(Tls):
+    kind = Blocking
 
 
 if __name__ == "__main__":

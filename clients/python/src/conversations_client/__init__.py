@@ -1,4 +1,4 @@
-"""A typed client for the Conversations API, version 1. It needs only the standard library.
+"""A typed client for the Conversations API, version 1. Client is for threads, AsyncClient for asyncio.
 
     from conversations_client import Client
 
@@ -8,6 +8,7 @@
 """
 
 from . import requests, webhooks
+from .async_client import AsyncClient
 from .client import Client
 from .errors import (
     ApiError,
@@ -42,6 +43,7 @@ from .version import VERSION as __version__
 __all__ = [
     "Answer",
     "ApiError",
+    "AsyncClient",
     "AuditLog",
     "AuditLogList",
     "BadRequestError",

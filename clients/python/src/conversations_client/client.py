@@ -1,57 +1,90 @@
-"""The operations of the API."""
+"""The client for threads."""
 
 from __future__ import annotations
 
-import json
+import os
 import random
-import re
 import ssl
 import time
-import urllib.parse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from .decode import decode
-from .errors import ApiError, UnexpectedAnswerError, error_class
-from .models import (
-    Answer,
-    AuditLog,
-    AuditLogList,
-    Conversation,
-    ConversationList,
-    ErrorList,
-    NextPage,
-    Operation,
-    Outcome,
-    Ping,
-    RateLimit,
-)
-from .pages import OnRestart, each
-from .requests import (
-    AttributeChanges,
-    CreateConversation,
-    From,
-    Pagination,
-    Query,
-    SearchConversations,
-    UpdateConversation,
-)
-from .retry import Clock, Retrier, RetryPolicy, retry_after_seconds
-from .transport import Response, Transport
+import httpx
 
+from . import operations
+from .call import Call
+from .deadline import Transport, until
+from .errors import ApiError, ConversationsError, UnexpectedAnswerError
+from .exchange import Exchange, KeptConnectionLost, Service, network_errors
+from .models import Answer
+from .owned import Owned, Owner
+from .pages import Item, Pages
+from .retry import Attempts, RetryPolicy
+from .signature import as_method
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec
+
+    P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """The part of the module ``time`` that is used here."""
+
+    def monotonic(self) -> float: ...
+    def sleep(self, seconds: float, /) -> None: ...
+
+
+def _operation(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], Answer[T]]:
+    """The method that makes the call of an operation."""
+
+    @as_method(build)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Answer[T]:
+        return self._make(build(*args, **kwargs))
+
+    return method
+
+
+def _list(
+    build: Callable[P, Pages[Item, Any]],
+) -> Callable[Concatenate[Client, P], Iterator[Item]]:
+    """The method that iterates over a list."""
+
+    @as_method(build)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[Item]:
+        pages = build(*args, **kwargs)
+        while (call := pages.call()) is not None:
+            try:
+                answer = self._make(call)
+            except ApiError as error:
+                pages.restart(error)
+            else:
+                yield from pages.take(answer.data)
+
+    return method
 
 
 class Client:
     """The API of one service, with one key.
 
-    Make one client and keep it: it reuses its connections, and any number of threads may use it.
+    Make one client and keep it: it reuses its connections. Any number of threads may use it, and
+    processes that are forked later too: each has its own connections.
 
     Every method takes ``budget``, the seconds that all its attempts together may take, in place of
     the policy's. All raise an ApiError for a refusal and a NetworkError when no answer came.
     ``clock`` and ``jitter`` are for tests.
     """
+
+    ping = _operation(operations.ping)
+    create_conversation = _operation(operations.create_conversation)
+    get_conversation = _operation(operations.get_conversation)
+    update_conversation = _operation(operations.update_conversation)
+    search_conversations = _operation(operations.search_conversations)
+    list_audit_logs = _operation(operations.list_audit_logs)
+    conversations = _list(operations.conversations)
+    audit_logs = _list(operations.audit_logs)
 
     def __init__(
         self,
@@ -64,8 +97,11 @@ class Client:
         jitter: Callable[[], float] = random.random,
     ) -> None:
         self._base_url = base_url
-        self._transport = Transport(base_url, api_key, ssl_context)
-        self._retrier = Retrier(policy, clock, jitter)
+        self._service = Service(base_url, api_key, ssl_context)
+        self._policy = policy
+        self._clock = clock
+        self._jitter = jitter
+        self._transports = Owned(self._open)
 
     def __repr__(self) -> str:
         return f"Client({self._base_url!r})"
@@ -82,213 +118,56 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections that are kept. The client can still be used."""
-        self._transport.close()
+        """Closes the connections. From then on, calls raise a RuntimeError.
 
-    # -- operations --------------------------------------------------------------------------------
-
-    def ping(self, *, budget: float | None = None) -> Answer[Ping]:
-        """Checks that the key works, and returns whose it is."""
-        return self._call(Ping, "GET", "/ping", budget=budget)
-
-    def create_conversation(
-        self,
-        external_id: str,
-        from_: From,
-        custom_attributes: AttributeChanges | None = None,
-        *,
-        budget: float | None = None,
-    ) -> Answer[Conversation]:
-        """Creates an empty conversation, once for each ``external_id``.
-
-        Choose the id before the first call and keep it. ``replayed`` of the answer is True if the
-        conversation existed already.
+        So do those that other threads make meanwhile, unless they end without a retry.
         """
-        body: CreateConversation = {"external_id": external_id, "from": from_}
-        if custom_attributes is not None:
-            body["custom_attributes"] = custom_attributes
-        return self._call(Conversation, "POST", "/conversations", body, budget=budget)
-
-    def get_conversation(
-        self, conversation_id: str, *, budget: float | None = None
-    ) -> Answer[Conversation]:
-        """Reads a conversation, by the id that the service gave it."""
-        return self._call(Conversation, "GET", _path_of(conversation_id), budget=budget)
-
-    def update_conversation(
-        self,
-        conversation_id: str,
-        custom_attributes: AttributeChanges,
-        *,
-        budget: float | None = None,
-    ) -> Answer[Conversation]:
-        """Sets attributes and removes those that are None; the others stay as they are."""
-        body: UpdateConversation = {"custom_attributes": custom_attributes}
-        return self._call(Conversation, "PUT", _path_of(conversation_id), body, budget=budget)
-
-    def search_conversations(
-        self,
-        query: Query,
-        *,
-        per_page: int | None = None,
-        starting_after: str | None = None,
-        budget: float | None = None,
-    ) -> Answer[ConversationList]:
-        """Returns one page of a contact's conversations; ``conversations()`` returns all of them."""
-        pagination: Pagination = {"starting_after": starting_after}
-        if per_page is not None:
-            pagination["per_page"] = per_page
-        body: SearchConversations = {"query": query, "pagination": pagination}
-        return self._call(ConversationList, "POST", "/conversations/search", body, budget=budget)
-
-    def list_audit_logs(
-        self,
-        *,
-        per_page: int | None = None,
-        starting_after: str | None = None,
-        operation: Operation | None = None,
-        outcome: Outcome | None = None,
-        api_key_id: str | None = None,
-        conversation_id: str | None = None,
-        created_at_after: int | None = None,
-        created_at_before: int | None = None,
-        budget: float | None = None,
-    ) -> Answer[AuditLogList]:
-        """Returns one page of the audit log; ``audit_logs()`` returns all of it."""
-        parameters = {
-            "per_page": per_page,
-            "starting_after": starting_after,
-            "operation": operation,
-            "outcome": outcome,
-            "api_key_id": api_key_id,
-            "conversation_id": conversation_id,
-            "created_at_after": created_at_after,
-            "created_at_before": created_at_before,
-        }
-        given = {name: value for name, value in parameters.items() if value is not None}
-        path = "/audit" + ("?" + urllib.parse.urlencode(given) if given else "")
-        return self._call(AuditLogList, "GET", path, budget=budget)
-
-    # -- all pages ---------------------------------------------------------------------------------
-
-    def conversations(
-        self,
-        query: Query,
-        *,
-        per_page: int | None = None,
-        on_restart: OnRestart | None = None,
-        budget: float | None = None,
-    ) -> Iterator[Conversation]:
-        """Iterates over all conversations that a search finds, newest first, each once.
-
-        A cursor is valid for 7 days. After that an error (``invalid_cursor``) is raised. With
-        ``on_restart``, that function is called with the error instead, and the search starts over.
-        ``budget`` is for each page.
-        """
-
-        def fetch(cursor: str | None) -> tuple[Sequence[Conversation], str | None]:
-            page = self.search_conversations(
-                query, per_page=per_page, starting_after=cursor, budget=budget
-            ).data
-            return page.conversations, _cursor_of(page.pages.next)
-
-        return each(fetch, on_restart)
-
-    def audit_logs(
-        self,
-        *,
-        per_page: int | None = None,
-        operation: Operation | None = None,
-        outcome: Outcome | None = None,
-        api_key_id: str | None = None,
-        conversation_id: str | None = None,
-        created_at_after: int | None = None,
-        created_at_before: int | None = None,
-        on_restart: OnRestart | None = None,
-        budget: float | None = None,
-    ) -> Iterator[AuditLog]:
-        """Iterates over all entries of the audit log, as ``conversations()`` does over a search."""
-
-        def fetch(cursor: str | None) -> tuple[Sequence[AuditLog], str | None]:
-            page = self.list_audit_logs(
-                per_page=per_page,
-                starting_after=cursor,
-                operation=operation,
-                outcome=outcome,
-                api_key_id=api_key_id,
-                conversation_id=conversation_id,
-                created_at_after=created_at_after,
-                created_at_before=created_at_before,
-                budget=budget,
-            ).data
-            return page.audit_logs, _cursor_of(page.pages.next)
-
-        return each(fetch, on_restart)
+        transport = self._transports.close(Owner(os.getpid()))
+        if transport is not None:
+            transport.close()
 
     # -- requests ----------------------------------------------------------------------------------
 
-    def _call(
-        self,
-        answered: type[T],
-        method: str,
-        path: str,
-        body: Any = None,
-        *,
-        budget: float | None,
+    def _open(self) -> Transport:
+        return Transport(self._service.context)
+
+    def _make(self, call: Call[T]) -> Answer[T]:
+        attempts = Attempts(call, self._policy, self._clock.monotonic, self._jitter)
+        while True:
+            try:
+                return self._attempt(call, attempts)
+            except ConversationsError as error:
+                wait = attempts.wait_after(error)
+            self._clock.sleep(wait)
+
+    def _attempt(self, call: Call[T], attempts: Attempts) -> Answer[T]:
+        deadline = time.monotonic() + attempts.timeout()
+        with network_errors(call):
+            try:
+                kept = self._transports.of(Owner(os.getpid()))
+                return self._exchange(kept, call, attempts.number, deadline)
+            except KeptConnectionLost:
+                pass
+            # This does not count as an attempt: every request can be repeated. The other connections
+            # may be lost as well.
+            with self._open() as fresh:
+                return self._exchange(fresh, call, attempts.number, deadline)
+
+    def _exchange(
+        self, transport: Transport, call: Call[T], number: int, deadline: float
     ) -> Answer[T]:
-        data = None if body is None else json.dumps(body, allow_nan=False).encode()
-
-        def attempt(timeout: float) -> Response:
-            response = self._transport.send(method, path, data, timeout)
-            if not 200 <= response.status < 300:
-                raise _error_of(response)
-            return response
-
-        what = f"{method} {path.partition('?')[0]}"
-        response, attempts = self._retrier.run(what, attempt, budget)
-        return Answer(
-            data=decode(answered, _parse(response)),
-            status=response.status,
-            request_id=response.headers.get("X-Service-Request-Id"),
-            rate_limit=_rate_limit_of(response),
-            replayed=response.headers.get("X-Service-Idempotent-Replay") == "true",
-            attempts=attempts,
-        )
-
-
-def _path_of(conversation_id: str) -> str:
-    return "/conversations/" + urllib.parse.quote(conversation_id, safe="")
-
-
-def _cursor_of(following: NextPage | None) -> str | None:
-    return None if following is None else following.starting_after
-
-
-def _parse(response: Response) -> Any:
-    try:
-        return json.loads(response.body)
-    except (ValueError, RecursionError) as error:
-        raise UnexpectedAnswerError(f"{response.status}: the body is not JSON") from error
-
-
-def _rate_limit_of(response: Response) -> RateLimit | None:
-    names = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset")
-    texts = [response.headers.get(name, "") for name in names]
-    if not all(re.fullmatch("[0-9]{1,18}", text) for text in texts):
-        return None
-    return RateLimit(*map(int, texts))
-
-
-def _error_of(response: Response) -> ApiError:
-    """The error that an answer describes; it has no code when a proxy made the answer."""
-    try:
-        errors = tuple(decode(ErrorList, _parse(response)).errors)
-    except UnexpectedAnswerError:
-        errors = ()
-    return error_class(response.status)(
-        response.status,
-        errors,
-        response.headers.get("X-Service-Request-Id"),
-        _rate_limit_of(response),
-        retry_after_seconds(response.headers.get("Retry-After"), time.time()),
-    )
+        exchange = Exchange(lambda: until(deadline))
+        with exchange.until_the_answer_begins():
+            request = self._service.request(call, exchange.extensions(exchange.trace))
+            head = transport.handle_request(request)
+        try:
+            assert isinstance(head.stream, httpx.SyncByteStream)
+            for chunk in head.stream:
+                exchange.add(chunk)
+            return call.answer(exchange.response(head), number)
+        except UnexpectedAnswerError:
+            # It may be the answer to another request: what comes next here would be wrong as well.
+            head.extensions["network_stream"].close()
+            raise
+        finally:
+            head.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from .errors import UnexpectedAnswerError
@@ -16,10 +15,10 @@ def decode(hint: Any, value: Any, where: str = "the answer") -> Any:
     Unknown members are left out. A missing member raises an UnexpectedAnswerError, and so does any
     other value in the place of an object or list.
     """
-    if get_origin(hint) in (Union, UnionType):
+    if get_origin(hint) is Union:
         if value is None:
             return None
-        hint = next(one for one in get_args(hint) if one is not NoneType)
+        hint = next(one for one in get_args(hint) if one is not type(None))
     if get_origin(hint) is list:
         if not isinstance(value, list):
             raise UnexpectedAnswerError(f"{where} is not a list")

@@ -2,13 +2,15 @@
 
 Version 1 of the API only grows. Members that a newer service adds are left out, and a new value where
 a type lists all values, such as a new status, is kept as it is.
+
+The types are evaluated by ``decode``, also where Python has no ``|`` for types.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, Literal, Optional, TypeVar, Union
 
 T = TypeVar("T")
 
@@ -50,7 +52,7 @@ ErrorCode = Literal[
     "server_error",
     "service_unavailable",
 ]
-AttributeValue = str | int | float | bool
+AttributeValue = Union[str, int, float, bool]
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,10 @@ class Contact:
 
     type: Literal["contact"]
     id: str
-    external_id: str | None
-    name: str | None
-    email: str | None
-    phone: str | None
+    external_id: Optional[str]
+    name: Optional[str]
+    email: Optional[str]
+    phone: Optional[str]
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class ContactReference:
 
     type: Literal["contact"]
     id: str
-    external_id: str | None
+    external_id: Optional[str]
 
 
 @dataclass(frozen=True)
@@ -105,10 +107,10 @@ class Conversation:
 
     type: Literal["conversation"]
     id: str
-    external_id: str | None
+    external_id: Optional[str]
     created_at: int
     updated_at: int
-    last_message_at: int | None
+    last_message_at: Optional[int]
     channel: str
     source: Source
     state: State
@@ -116,7 +118,7 @@ class Conversation:
     status: Status
     custom_attributes: Mapping[str, AttributeValue]
     message_count: int
-    contact: Contact | None
+    contact: Optional[Contact]
     contacts: ContactList
 
 
@@ -134,7 +136,7 @@ class ConversationPages:
     type: Literal["pages"]
     page: int
     per_page: int
-    next: NextPage | None = None
+    next: Optional[NextPage] = None
 
 
 @dataclass(frozen=True)
@@ -158,9 +160,9 @@ class AuditLog:
     operation: Operation
     http_status: int
     outcome: Outcome
-    denial_reason: ErrorCode | None
-    conversation_id: str | None
-    contact_id: str | None
+    denial_reason: Optional[ErrorCode]
+    conversation_id: Optional[str]
+    contact_id: Optional[str]
     created_at: int
 
 
@@ -170,7 +172,7 @@ class AuditPages:
 
     type: Literal["pages"]
     per_page: int
-    next: NextPage | None = None
+    next: Optional[NextPage] = None
 
 
 @dataclass(frozen=True)
@@ -188,7 +190,7 @@ class Error:
 
     code: ErrorCode
     message: str
-    field: str | None = None
+    field: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,7 @@ class Answer(Generic[T]):
 
     data: T
     status: int
-    request_id: str | None
-    rate_limit: RateLimit | None
+    request_id: Optional[str]
+    rate_limit: Optional[RateLimit]
     replayed: bool
     attempts: int

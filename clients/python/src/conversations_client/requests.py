@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NotRequired, TypedDict
+from typing import Literal, Optional, TypedDict, Union
 
 from .models import AttributeValue, State, Status
 
-AttributeChanges = Mapping[str, AttributeValue | None]
+AttributeChanges = Mapping[str, Optional[AttributeValue]]
 """Attributes to set; None removes one."""
 
 From = TypedDict(
@@ -24,10 +24,11 @@ From = TypedDict(
 )
 """A contact, by exactly one of ``external_id``, your id, and ``id``, the service's."""
 
-CreateConversation = TypedDict(
-    "CreateConversation",
-    {"external_id": str, "from": From, "custom_attributes": NotRequired[AttributeChanges]},
-)
+_CreateConversation = TypedDict("_CreateConversation", {"external_id": str, "from": From})
+
+
+class CreateConversation(_CreateConversation, total=False):
+    custom_attributes: AttributeChanges
 
 
 class UpdateConversation(TypedDict):
@@ -46,7 +47,7 @@ class ContactIdFilter(TypedDict):
     value: str
 
 
-ContactFilter = ContactExternalIdFilter | ContactIdFilter
+ContactFilter = Union[ContactExternalIdFilter, ContactIdFilter]
 
 
 class AttributeFilter(TypedDict):
@@ -105,19 +106,19 @@ class TimeFilter(TypedDict):
     value: int
 
 
-Filter = (
-    ContactExternalIdFilter
-    | ContactIdFilter
-    | AttributeFilter
-    | ExternalIdFilter
-    | ExternalIdListFilter
-    | ChannelFilter
-    | ChannelListFilter
-    | StateFilter
-    | StatusFilter
-    | StatusListFilter
-    | TimeFilter
-)
+Filter = Union[
+    ContactExternalIdFilter,
+    ContactIdFilter,
+    AttributeFilter,
+    ExternalIdFilter,
+    ExternalIdListFilter,
+    ChannelFilter,
+    ChannelListFilter,
+    StateFilter,
+    StatusFilter,
+    StatusListFilter,
+    TimeFilter,
+]
 
 
 class FilterGroup(TypedDict):
@@ -127,14 +128,17 @@ class FilterGroup(TypedDict):
     value: Sequence[Filter]
 
 
-Query = ContactExternalIdFilter | ContactIdFilter | FilterGroup
+Query = Union[ContactExternalIdFilter, ContactIdFilter, FilterGroup]
 
 
 class Pagination(TypedDict, total=False):
     per_page: int
-    starting_after: str | None
+    starting_after: Optional[str]
 
 
-class SearchConversations(TypedDict):
+class _SearchConversations(TypedDict):
     query: Query
-    pagination: NotRequired[Pagination]
+
+
+class SearchConversations(_SearchConversations, total=False):
+    pagination: Pagination

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 import email.utils
 import logging
-import random
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .errors import ApiError, ConversationsError
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from .call import Call
+
 log = logging.getLogger("conversations_client")
-
-
-class Clock(Protocol):
-    """The part of the module ``time`` that is used here."""
-
-    def monotonic(self) -> float: ...
-    def sleep(self, seconds: float, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -45,46 +38,41 @@ class RetryPolicy:
     backoff_max: float = 30.0
 
 
-class Retrier:
-    """Retries by a policy. ``jitter`` returns a number from 0 to 1."""
+class Attempts:
+    """The attempts of one call. Give the error of each to ``wait_after()``."""
 
     def __init__(
         self,
+        call: Call[Any],
         policy: RetryPolicy,
-        clock: Clock = time,
-        jitter: Callable[[], float] = random.random,
+        monotonic: Callable[[], float],
+        jitter: Callable[[], float],
     ) -> None:
+        """``jitter`` returns a number from 0 to 1."""
+        self.number = 1
+        self._call = call
         self._policy = policy
-        self._clock = clock
+        self._monotonic = monotonic
         self._jitter = jitter
+        self._deadline = monotonic() + (policy.budget if call.budget is None else call.budget)
 
-    def run(self, what: str, attempt: Callable[[float], T], budget: float | None) -> tuple[T, int]:
-        """Returns what ``attempt`` returns, and the number of attempts.
+    def timeout(self) -> float:
+        """The seconds that this attempt may take."""
+        return min(self._policy.timeout, max(self._deadline - self._monotonic(), 0.001))
 
-        ``attempt`` is called with its timeout in seconds. ``what`` is for the log.
-        """
-        policy = self._policy
-        deadline = self._clock.monotonic() + (policy.budget if budget is None else budget)
-        number = 1
-        while True:
-            try:
-                left = deadline - self._clock.monotonic()
-                return attempt(min(policy.timeout, max(left, 0.001))), number
-            except ConversationsError as error:
-                error.attempts = number
-                wait = self._wait_after(error, number)
-                if not error.is_temporary or number > policy.retries:
-                    raise
-                if self._clock.monotonic() + wait >= deadline:
-                    raise
-                log.info("%s: %s; attempt %d, next in %.1f s", what, error, number, wait)
-            self._clock.sleep(wait)
-            number += 1
-
-    def _wait_after(self, error: ConversationsError, number: int) -> float:
+    def wait_after(self, error: ConversationsError) -> float:
+        """The seconds to wait before the next attempt. If there is none, raises the error."""
+        error.attempts = self.number
         asked = error.retry_after if isinstance(error, ApiError) else 0.0
-        limit = min(self._policy.backoff * 2.0 ** (number - 1), self._policy.backoff_max)
-        return asked + limit * self._jitter()
+        limit = min(self._policy.backoff * 2.0 ** (self.number - 1), self._policy.backoff_max)
+        wait = asked + limit * self._jitter()
+        if not error.is_temporary or self.number > self._policy.retries:
+            raise error
+        if self._monotonic() + wait >= self._deadline:
+            raise error
+        log.info("%s: %s; attempt %d, next in %.1f s", self._call, error, self.number, wait)
+        self.number += 1
+        return wait
 
 
 def retry_after_seconds(retry_after: str | None, now: float) -> float:
@@ -96,6 +84,8 @@ def retry_after_seconds(retry_after: str | None, now: float) -> float:
     if text.isascii() and text.isdigit():
         return float(text)
     try:
-        return max(email.utils.parsedate_to_datetime(text).timestamp() - now, 0.0)
-    except (ValueError, OverflowError):
+        # A date without a zone, as in one of the forms that HTTP allows, is in UTC for this function.
+        date = email.utils.parsedate_tz(text)
+        return 0.0 if date is None else max(email.utils.mktime_tz(date) - now, 0.0)
+    except (ValueError, OverflowError, IndexError):
         return 0.0
