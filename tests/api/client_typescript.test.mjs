@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import openapiTypeScript, { astToString } from 'openapi-typescript';
+import ts from 'typescript';
 import { published, root } from './description.mjs';
 import { run } from './run.mjs';
 import { compile } from './typescript.mjs';
@@ -33,7 +34,8 @@ describe('typescript', { concurrency: 2 }, () => {
       { cwd: client });
     const [{ filename, files, version: packed }] = JSON.parse(stdout);
     const names = files.map(({ path }) => path);
-    for (const name of ['README.md', 'dist/index.js', 'dist/index.d.ts']) assert.ok(names.includes(name), name);
+    for (const name of ['README.md', 'dist/index.js', 'dist/index.d.ts', 'dist/index.mjs', 'dist/index.d.mts'])
+      assert.ok(names.includes(name), name);
     for (const name of names) assert.match(name, /^(dist\/|README\.md$|package\.json$)/);
 
     const user = join(folder, 'user'), installed = join(user, 'node_modules/conversations-client');
@@ -48,7 +50,56 @@ describe('typescript', { concurrency: 2 }, () => {
     assert.equal(packed, version);
     assert.equal(said, `full not_found ${version}\n`);
   });
+
+  test('require() and import give the same', async () => {
+    const user = installed('both');
+    writeFileSync(join(user, 'both.cjs'), `
+      const required = require('conversations-client');
+      import('conversations-client').then((imported) => {
+        const names = ({ default: _, 'module.exports': __, __esModule: ___, ...named }) => Object.keys(named).sort().join();
+        if (names(imported) !== names(required)) throw new Error(names(imported));
+        for (const name of Object.keys(required))
+          if (imported[name] !== required[name]) throw new Error(name);
+        console.log(new required.Client('http://localhost', 'k') instanceof imported.Client, required.VERSION);
+      });`);
+    const { stdout: said } = await run(process.execPath, [join(user, 'both.cjs')]);
+    assert.equal(said, `true ${readFileSync(join(tree, 'VERSION'), 'utf8').trim()}\n`);
+  });
+
+  const { ModuleKind: modules, ModuleResolutionKind: resolutions } = ts;
+  for (const [name, type, options] of [
+    ['commonjs', 'commonjs', { module: modules.CommonJS, moduleResolution: resolutions.Node10 }],
+    ['node16', 'commonjs', { module: modules.Node16 }],
+    ['node16', 'module', { module: modules.Node16 }],
+    ['nodenext', 'commonjs', { module: modules.NodeNext }],
+    ['nodenext', 'module', { module: modules.NodeNext }],
+    ['bundler', 'module', { module: modules.ESNext, moduleResolution: resolutions.Bundler }],
+    ['bundler', 'commonjs', { module: modules.Preserve, moduleResolution: resolutions.Bundler }],
+  ])
+    test(`the types serve module ${name} in a package of type ${type}`, () => {
+      const user = installed(`${name}-${type}`);
+      writeFileSync(join(user, 'package.json'), JSON.stringify({ type }));
+      const program = join(user, 'program.ts');
+      writeFileSync(program, `
+        import { ApiError, type Answer, Client, type Conversation } from 'conversations-client';
+        const client = new Client('http://localhost', 'k');
+        export const made: Promise<Answer<Conversation>> = client.getConversation('c');
+        export const code = (error: ApiError): string | undefined => error.code;
+        // @ts-expect-error: the types are there, and not any
+        client.getConversation(1);`);
+      const rest = { types: ['node'], skipLibCheck: false, typeRoots: [join(tree, 'tests/node_modules/@types')] };
+      assert.deepEqual(compile(program, { ...rest, noEmit: true, ...options }), []);
+    });
 });
+
+// A folder of a program that has the package as its dependency.
+function installed(name) {
+  const user = join(folder, name);
+  mkdirSync(join(user, 'node_modules'), { recursive: true });
+  symlinkSync(client, join(user, 'node_modules/conversations-client'));
+  symlinkSync(join(tree, 'tests/node_modules/@types'), join(user, 'node_modules/@types'));
+  return user;
+}
 
 // The compiler's errors when the client's types are compared with those generated from a description.
 async function differences(description) {

@@ -1,4 +1,5 @@
 /** Reads an answer: its data and its metadata. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { type ApiError, errorClass, UnexpectedAnswerError } from './errors.js';
 import type { ErrorDetail } from './models.js';
 import { retryAfterSeconds } from './retry.js';
@@ -28,19 +29,30 @@ export interface Answer<T> {
 /** An answer as it was received. */
 export interface RawAnswer {
   status: number;
-  headers: Headers;
+  headers: IncomingHttpHeaders;
   text: string;
+  /** Ends the connection that it came over. */
+  disconnect(): void;
 }
 
-export function toAnswer<T>({ status, headers, text }: RawAnswer, type: string, attempts: number): Answer<T> {
+/** The type that an answer must have, and whose answer it must be: a member and its value. */
+export interface Expected {
+  type: string;
+  about?: readonly ['id' | 'external_id', string];
+}
+
+export function toAnswer<T>(raw: RawAnswer, { type, about }: Expected, attempts: number): Answer<T> {
+  const { status, headers, text } = raw;
   const data = parsed(text);
   if (!hasType(data, type)) throw new UnexpectedAnswerError(`${status}: the body does not have the type ${type}`);
+  if (about && (data as Record<string, unknown>)[about[0]] !== about[1])
+    throw new UnexpectedAnswerError(`${status}: the answer is about another ${about[0]}`);
   return {
     data: data as T,
     status,
-    requestId: headers.get('X-Service-Request-Id'),
+    requestId: headerOf(headers, 'X-Service-Request-Id'),
     rateLimit: rateLimitOf(headers),
-    replayed: headers.get('X-Service-Idempotent-Replay') === 'true',
+    replayed: headerOf(headers, 'X-Service-Idempotent-Replay') === 'true',
     attempts,
   };
 }
@@ -50,10 +62,15 @@ export function toError({ status, headers, text }: RawAnswer, now: number): ApiE
   return new (errorClass(status))(
     status,
     errorsOf(parsed(text)),
-    headers.get('X-Service-Request-Id'),
+    headerOf(headers, 'X-Service-Request-Id'),
     rateLimitOf(headers),
-    retryAfterSeconds(headers.get('Retry-After'), now),
+    retryAfterSeconds(headerOf(headers, 'Retry-After'), now),
   );
+}
+
+function headerOf(headers: IncomingHttpHeaders, name: string): string | null {
+  const value = headers[name.toLowerCase()];
+  return typeof value === 'string' ? value : null;
 }
 
 function parsed(text: string): unknown {
@@ -74,9 +91,9 @@ function hasType(value: unknown, type: string): value is { type: string } {
   return typeof value === 'object' && value !== null && 'type' in value && value.type === type;
 }
 
-function rateLimitOf(headers: Headers): RateLimit | null {
+function rateLimitOf(headers: IncomingHttpHeaders): RateLimit | null {
   const [limit, remaining, reset] = ['Limit', 'Remaining', 'Reset'].map((name) => {
-    const text = headers.get(`X-RateLimit-${name}`) ?? '';
+    const text = headerOf(headers, `X-RateLimit-${name}`) ?? '';
     return /^\d+$/.test(text) ? Number(text) : undefined;
   });
   if (limit === undefined || remaining === undefined || reset === undefined) return null;

@@ -1,5 +1,7 @@
 /** The operations of the API. */
-import { type Answer, toAnswer, toError } from './answer.js';
+import { setMaxListeners } from 'node:events';
+import type { Agent } from 'node:http';
+import { type Answer, type Expected, toAnswer, toError } from './answer.js';
 import type {
   AttributeChanges,
   AuditLog,
@@ -22,8 +24,8 @@ export interface ClientOptions {
   policy?: Partial<RetryPolicy>;
   /** Called before each retry. */
   onRetry?: (retry: Retry) => void;
-  /** Another `fetch`, such as one that uses a proxy. */
-  fetch?: typeof fetch;
+  /** Another agent, such as one that uses a proxy or trusts other certificates. Let it keep connections. */
+  agent?: Agent;
   clock?: Clock;
 }
 
@@ -54,7 +56,7 @@ export class Client {
   readonly #onRetry: ((retry: Retry) => void) | undefined;
 
   constructor(baseUrl: string, apiKey: string, options: ClientOptions = {}) {
-    this.#transport = new Transport(baseUrl, apiKey, options.fetch ?? fetch);
+    this.#transport = new Transport(baseUrl, apiKey, options.agent);
     this.#policy = { ...defaultPolicy, ...options.policy };
     this.#clock = options.clock ?? systemClock;
     this.#onRetry = options.onRetry;
@@ -64,7 +66,7 @@ export class Client {
 
   /** Checks that the key works, and returns whose it is. */
   ping(options?: CallOptions): Promise<Answer<Ping>> {
-    return this.#call('ping', 'GET', '/ping', undefined, options);
+    return this.#call({ type: 'ping' }, 'GET', '/ping', undefined, options);
   }
 
   /**
@@ -72,12 +74,12 @@ export class Client {
    * keep it. `replayed` of the answer is true if the conversation existed already.
    */
   createConversation(body: CreateConversation, options?: CallOptions): Promise<Answer<Conversation>> {
-    return this.#call('conversation', 'POST', '/conversations', body, options);
+    return this.#call(about('external_id', body.external_id), 'POST', '/conversations', body, options);
   }
 
   /** Reads a conversation, by the id that the service gave it. */
   getConversation(id: string, options?: CallOptions): Promise<Answer<Conversation>> {
-    return this.#call('conversation', 'GET', pathOf(id), undefined, options);
+    return this.#call(about('id', id.toLowerCase()), 'GET', pathOf(id), undefined, options);
   }
 
   /** Sets attributes and removes those that are null; the others stay as they are. */
@@ -87,12 +89,12 @@ export class Client {
     options?: CallOptions,
   ): Promise<Answer<Conversation>> {
     const body: UpdateConversation = { custom_attributes: customAttributes };
-    return this.#call('conversation', 'PUT', pathOf(id), body, options);
+    return this.#call(about('id', id.toLowerCase()), 'PUT', pathOf(id), body, options);
   }
 
   /** Returns one page of a contact's conversations; `conversations()` returns all of them. */
   searchConversations(body: SearchConversations, options?: CallOptions): Promise<Answer<ConversationList>> {
-    return this.#call('conversation.list', 'POST', '/conversations/search', body, options);
+    return this.#call({ type: 'conversation.list' }, 'POST', '/conversations/search', body, options);
   }
 
   /** Returns one page of the audit log; `auditLogs()` returns all of it. */
@@ -101,7 +103,7 @@ export class Client {
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) parameters.set(name, String(value));
     const path = parameters.size > 0 ? `/audit?${parameters}` : '/audit';
-    return this.#call('audit_log.list', 'GET', path, undefined, options);
+    return this.#call({ type: 'audit_log.list' }, 'GET', path, undefined, options);
   }
 
   // -- all pages ------------------------------------------------------------------------------------
@@ -136,25 +138,42 @@ export class Client {
   // -- requests -------------------------------------------------------------------------------------
 
   async #call<T>(
-    type: string,
+    expected: Expected,
     method: string,
     path: string,
     body: object | undefined,
-    { budgetMs, signal }: CallOptions = {},
+    { budgetMs, signal = new AbortController().signal }: CallOptions = {},
   ): Promise<Answer<T>> {
     const text = body && JSON.stringify(body, finite);
+    const policy = { ...this.#policy, ...(budgetMs !== undefined && { budgetMs }) };
+    listenWithoutWarning(signal);
     const attempt = async (timeoutMs: number) => {
-      const answer = await this.#transport.send(method, path, text, timeoutMs, signal);
+      const answer = await this.#transport.send({ method, path, body: text }, timeoutMs, signal);
       if (answer.status < 200 || answer.status > 299) throw toError(answer, Date.now());
       return answer;
     };
     const { value, attempts } = await withRetries(attempt, {
-      policy: { ...this.#policy, ...(budgetMs !== undefined && { budgetMs }) },
+      policy,
       clock: this.#clock,
       signal,
       onRetry: this.#onRetry,
     });
-    return toAnswer<T>(value, type, attempts);
+    try {
+      return toAnswer<T>(value, expected, attempts);
+    } catch (error) {
+      // It may be the answer to another request: what comes next here would be wrong as well.
+      value.disconnect();
+      throw error;
+    }
+  }
+}
+
+/** Node.js 18 and 20 warn when more than ten calls have one signal. Their own fetch() does as this does. */
+function listenWithoutWarning(signal: AbortSignal): void {
+  try {
+    setMaxListeners(0, signal);
+  } catch {
+    // It is another implementation's, such as jsdom's, which does not warn.
   }
 }
 
@@ -162,6 +181,10 @@ export class Client {
 function finite(name: string, value: unknown): unknown {
   if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError(`${name} is ${value}`);
   return value;
+}
+
+function about(member: 'id' | 'external_id', value: string): Expected {
+  return { type: 'conversation', about: [member, value] };
 }
 
 function pathOf(id: string): string {

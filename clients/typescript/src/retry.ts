@@ -34,7 +34,7 @@ export const defaultPolicy: RetryPolicy = {
 export interface Clock {
   /** Milliseconds since any fixed moment. */
   now(): number;
-  sleep(ms: number, signal: AbortSignal | undefined): Promise<void>;
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
   /** A number from 0 to 1. */
   jitter(): number;
 }
@@ -46,7 +46,7 @@ export const systemClock: Clock = {
   now: () => performance.now(),
   async sleep(ms, signal) {
     for (let left = ms; left > 0; left -= TIMER_MAX_MS)
-      await wait(Math.min(left, TIMER_MAX_MS), undefined, signal && { signal });
+      await wait(Math.min(left, TIMER_MAX_MS), undefined, { signal });
   },
   jitter: Math.random,
 };
@@ -61,7 +61,7 @@ export interface Retry {
 export interface RunOptions {
   policy: RetryPolicy;
   clock: Clock;
-  signal: AbortSignal | undefined;
+  signal: AbortSignal;
   onRetry: ((retry: Retry) => void) | undefined;
 }
 
@@ -83,7 +83,7 @@ export async function withRetries<T>(
       if (clock.now() + waitMs >= deadline) throw error;
       onRetry?.({ error, attempts, waitMs });
       await clock.sleep(waitMs, signal).catch((stopped: unknown) => {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         throw stopped;
       });
     }

@@ -1,4 +1,6 @@
-/** Sends one request by `fetch`, which reuses its connections. */
+/** Sends one request over node:http or node:https, by an agent that keeps connections. */
+import * as http from 'node:http';
+import * as https from 'node:https';
 import type { RawAnswer } from './answer.js';
 import { CertificateError, NetworkError, UnexpectedAnswerError } from './errors.js';
 import { TIMER_MAX_MS } from './retry.js';
@@ -6,75 +8,120 @@ import { VERSION } from './version.js';
 
 const ANSWER_MAX = 64 * 1024 * 1024;
 
-export class Transport {
-  readonly #baseUrl: string;
-  readonly #apiKey: string;
-  readonly #fetch: typeof fetch;
+/** A connection that was kept from an earlier request broke before the answer began. */
+class KeptConnectionLost extends Error {}
 
-  constructor(baseUrl: string, apiKey: string, fetcher: typeof fetch) {
+interface Request {
+  method: string;
+  path: string;
+  body: string | undefined;
+}
+
+export class Transport {
+  readonly #url: string;
+  readonly #apiKey: string;
+  readonly #isSecure: boolean;
+  readonly #agent: http.Agent;
+  /** How an agent's names of connections to the service begin. */
+  readonly #name: string;
+
+  constructor(baseUrl: string, apiKey: string, agent: http.Agent | undefined) {
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
     if (url === undefined || !/^https?:$/.test(url.protocol))
       throw new TypeError('baseUrl must be a URL such as https://example.com/api/v1');
     if (url.username || url.password || url.search || url.hash)
       throw new TypeError('baseUrl must have no user, no query and no fragment');
-    // Checked here because the error of `fetch` would contain the refused key.
+    // Checked here because an error of Node.js would contain the refused key.
     if (!/^[!-~]+$/.test(apiKey)) throw new TypeError('apiKey must be printable ASCII without spaces');
-    this.#baseUrl = baseUrl.replace(/\/+$/, '');
+    this.#url = baseUrl.replace(/\/+$/, '');
     this.#apiKey = apiKey;
-    this.#fetch = fetcher;
+    this.#isSecure = url.protocol === 'https:';
+    this.#agent = agent ?? new (this.#isSecure ? https : http).Agent({ keepAlive: true });
+    const host = url.hostname.replace(/^\[|\]$/g, '');
+    this.#name = `${host}:${url.port || (this.#isSecure ? 443 : 80)}:`;
   }
 
   /** Makes one attempt. Throws a NetworkError, or the reason of `signal` if that aborted it. */
-  async send(
-    method: string,
-    path: string,
-    body: string | undefined,
-    timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<RawAnswer> {
-    const timeout = AbortSignal.timeout(Math.ceil(Math.min(timeoutMs, TIMER_MAX_MS)));
+  async send(request: Request, timeoutMs: number, signal: AbortSignal): Promise<RawAnswer> {
+    signal.throwIfAborted();
+    // AbortSignal.timeout() would leave a timer of each attempt until its time.
+    const stop = new AbortController();
+    const onAbort = () => stop.abort(signal.reason);
+    const onTimeout = () => stop.abort(new DOMException('The attempt took too long', 'TimeoutError'));
+    const timer = setTimeout(onTimeout, Math.ceil(Math.min(timeoutMs, TIMER_MAX_MS)));
+    signal.addEventListener('abort', onAbort);
     try {
-      const response = await this.#fetch(this.#baseUrl + path, {
-        method,
-        headers: this.#headers(body !== undefined),
-        redirect: 'manual',
-        signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-        ...(body !== undefined && { body }),
+      return await this.#exchange(request, stop.signal).catch((error: unknown) => {
+        if (!(error instanceof KeptConnectionLost)) throw error;
+        // This does not count as an attempt: every request can be repeated. The other connections may be lost as well.
+        this.#endIdle();
+        return this.#exchange(request, stop.signal);
       });
-      return { status: response.status, headers: response.headers, text: await textOf(response) };
     } catch (error) {
-      signal?.throwIfAborted();
+      signal.throwIfAborted();
       if (error instanceof UnexpectedAnswerError) throw error;
-      // The error of `fetch` for a timeout differs between versions of Node.js.
-      throw networkError(`${method} ${path.split('?')[0]}`, timeout.aborted ? timeout.reason : error);
+      const cause = error instanceof KeptConnectionLost ? error.cause : error;
+      throw networkError(request, stop.signal.aborted ? stop.signal.reason : cause);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
-  #headers(hasBody: boolean): Record<string, string> {
+  /** Ends the idle connections to the service. The caller's agent may have others, or no such list. */
+  #endIdle(): void {
+    const { freeSockets = {} } = this.#agent as Partial<http.Agent>;
+    for (const [name, sockets] of Object.entries(freeSockets))
+      if (name.startsWith(this.#name)) for (const socket of sockets ?? []) socket.destroy();
+  }
+
+  #exchange({ method, path, body }: Request, signal: AbortSignal): Promise<RawAnswer> {
+    return new Promise((resolve, reject) => {
+      const options = { method, headers: this.#headers(body), agent: this.#agent, signal };
+      const sent = (this.#isSecure ? https : http).request(this.#url + path, options);
+      sent.on('response', (response) => {
+        sent.removeListener('error', onEarlyError);
+        sent.on('error', reject);
+        read(response).then(resolve, reject);
+      });
+      const onEarlyError = (error: Error) =>
+        reject(sent.reusedSocket && !signal.aborted ? new KeptConnectionLost('', { cause: error }) : error);
+      sent.on('error', onEarlyError);
+      sent.end(body);
+    });
+  }
+
+  #headers(body: string | undefined): http.OutgoingHttpHeaders {
     return {
       Accept: 'application/json',
       Authorization: `Bearer ${this.#apiKey}`,
       'User-Agent': `conversations-client-typescript/${VERSION}`,
-      ...(hasBody && { 'Content-Type': 'application/json' }),
+      ...(body !== undefined && {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+      }),
     };
   }
 }
 
-async function textOf(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
+async function read(response: http.IncomingMessage): Promise<RawAnswer> {
+  const { socket } = response;
+  const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of response.body ?? []) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length;
+    // To leave the loop closes the connection.
     if (size > ANSWER_MAX) throw new UnexpectedAnswerError(`an answer of over ${ANSWER_MAX} bytes`);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  const text = Buffer.concat(chunks).toString('utf8');
+  const { statusCode: status = 0, headers } = response;
+  return { status, headers, text, disconnect: () => socket.destroy() };
 }
 
-function networkError(what: string, cause: unknown): NetworkError {
-  const reason = cause instanceof Error && cause.cause instanceof Error ? cause.cause : cause;
-  const code = reason instanceof Error && 'code' in reason ? String(reason.code) : '';
-  const text = `${what}: ${reason instanceof Error ? reason.message : String(reason)}`;
+function networkError({ method, path }: Request, cause: unknown): NetworkError {
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : '';
+  const reason = cause instanceof Error ? cause.message || code : String(cause);
   const kind = /CERT|UNABLE_TO_VERIFY/.test(code) ? CertificateError : NetworkError;
-  return new kind(text, { cause });
+  return new kind(`${method} ${path.split('?')[0]}: ${reason}`, { cause });
 }

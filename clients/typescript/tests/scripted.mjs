@@ -1,5 +1,10 @@
 // A real HTTP server on the loopback address that follows a script, and a clock that does not wait.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from 'conversations-client';
 
 export const KEY = 'svc_live_0123456789abcdef';
@@ -21,18 +26,40 @@ export const drip = (request, response) => {
   response.on('close', () => clearInterval(timer));
 };
 
-// Uses one step for each request, and the last step for all further requests: use({ url, requests }).
-export async function scripted(script, use) {
+// Answers about the conversation that the request names.
+export const askedFor = (request, response, body) => answer(200, {
+  type: 'conversation', id: request.url.split('/').at(-1),
+  external_id: body ? JSON.parse(body).external_id : null,
+})(request, response);
+
+// The key and certificate of a server at 127.0.0.1, signed by itself.
+export function certificate() {
+  const folder = mkdtempSync(join(tmpdir(), 'certificate-'));
+  try {
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
+      '-days', '2', '-subj', '/CN=server', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', 'key', '-out', 'pem'],
+    { cwd: folder, stdio: 'ignore' });
+    return { key: readFileSync(join(folder, 'key')), cert: readFileSync(join(folder, 'pem')) };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+// Uses one step for each request, and the last step for all further requests: use({ url, requests, server }). With
+// a certificate, it is served over TLS.
+export async function scripted(script, use, secret) {
   const steps = [...script], requests = [];
-  const server = createServer(async (request, response) => {
+  const answered = async (request, response) => {
     const body = Buffer.concat(await request.toArray()).toString();
     const { method, url, headers } = request;
     requests.push({ method, path: url, headers, body, port: request.socket.remotePort });
-    (steps.length > 1 ? steps.shift() : steps[0])(request, response);
-  });
+    (steps.length > 1 ? steps.shift() : steps[0])(request, response, body);
+  };
+  const server = secret ? createSecureServer(secret, answered) : createServer(answered);
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
   try {
-    return await use({ url: `http://127.0.0.1:${server.address().port}/api/v1`, requests });
+    const url = `${secret ? 'https' : 'http'}://127.0.0.1:${server.address().port}/api/v1`;
+    return await use({ url, requests, server });
   } finally {
     server.closeAllConnections();
     server.close();
