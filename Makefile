@@ -213,7 +213,7 @@ $(API_MODULES) $(MEASURED_MODULES) $(CLIENT_MODULES): %/node_modules/.package-lo
 
 # The client in TypeScript, as packaged; only one of the tests needs it.
 CLIENT_DIST = clients/typescript/dist/index.js
-$(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard clients/typescript/src/*.ts)
+$(CLIENT_DIST): $(CLIENT_MODULES) clients/typescript/tsconfig.json $(wildcard clients/typescript/src/*.*ts)
 	@echo "TSC  clients/typescript"
 	$(Q)rm -rf $(@D) && npm run --silent --prefix clients/typescript build
 CLIENTS = $(if $(filter %/client_typescript.test.mjs,$(API_SRC)),$(CLIENT_DIST))
@@ -340,7 +340,7 @@ run up:
 	$(Q)deploy/local/stack check
 	$(Q)tools/install-packages build run
 	$(Q)$(MAKE) build
-	$(Q)BIN_DIR=$(CURDIR)/$(OUT)/bin exec env --default-signal=INT setpriv --pdeathsig TERM \
+	$(Q)BIN_DIR='$(CURDIR)/$(OUT)/bin' exec env --default-signal=INT setpriv --pdeathsig TERM \
 	    deploy/local/stack $@
 
 down:
@@ -395,7 +395,7 @@ $(OUT)/tidy/%.ok: %.c $(OUT)/%.o .clang-tidy tests/.clang-tidy services/gateway/
 	$(Q)touch $@
 # The analyzer follows h2o's intrusive lists into items that were unlinked before they were freed, and reports
 # this in h2o's header; the suite also runs under AddressSanitizer, which checks the actual accesses.
-$(OUT)/tidy/common/http/edge.ok $(OUT)/tidy/common/http/listener.ok: \
+$(OUT)/tidy/common/http/edge.ok $(OUT)/tidy/common/http/lingering_close.ok: \
     TIDY_CHECKS = --checks=-clang-analyzer-unix.Malloc
 
 # Every header compiles alone.

@@ -69,7 +69,7 @@ class Stack:
             # Tests that wait for usage reports do not wait for long.
             "USAGE_INTERVAL_MS": "1000",
             # Receivers of webhooks run inside the tests, on loopback, and so does a DNS server.
-            "WEBHOOK_CERTIFICATES": str(certificates), "WEBHOOK_ALLOW_CIDRS": "127.0.0.0/8",
+            "WEBHOOK_CERTIFICATES": str(certificates), "WEBHOOK_ALLOW_CIDRS": "127.0.0.0/8,::1/128",
             "WEBHOOK_CA_FILE": str(certificates / "authority.pem"),
             "WEBHOOK_DNS_SERVER": f"127.0.0.1:{port + 9}",
         }

@@ -11,12 +11,14 @@ where() {
 }
 
 describe() {
-  local shown=$RUN_DIR dashboard
+  local shown=$RUN_DIR dashboard https=
   [[ $RUN_DIR != "$PWD"/* ]] || shown=${RUN_DIR#"$PWD"/}
   dashboard="http://127.0.0.1:$(port_of dashboard)  (OWNER_EMAIL, OWNER_PASSWORD: see below)"
+  [[ -z ${PORTS[gateway_tls]-} ]] ||
+    https=$'\n'"              https://127.0.0.1:$(port_of gateway_tls)/api/v1"
   cat <<END
 
-  API         $(where gateway "http://127.0.0.1:$(port_of gateway)/api/v1")
+  API         $(where gateway "http://127.0.0.1:$(port_of gateway)/api/v1$https")
   dashboard   $(where dashboard "$dashboard")
   keys        $shown/env (and addresses, OWNER_EMAIL, OWNER_PASSWORD), kept private
   logs        $shown/log/NAME.log
@@ -27,10 +29,12 @@ END
 }
 
 describe_first_call() {
+  local env
+  env=$(printf %q "$shown/env")
   cat <<END
 A first conversation:
 
-  set -a; . $shown/env; set +a
+  set -a; . $env; set +a
   curl -i "\$BASE_URL/conversations" -H "Authorization: Bearer \$FULL_KEY" \\
     -H 'Content-Type: application/json' \\
     -d '{"external_id": "hello-1", "from": {"external_id": "user-1", "name": "Grace"}}'

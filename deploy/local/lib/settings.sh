@@ -3,8 +3,10 @@
 # "NAME DIGEST" for each setting, and "secrets/FILE DIGEST" for each file of secrets/; "-" if it was not given.
 # Digests, since some are secret.
 
-# Settings that the stack itself gives its programs.
-SETTINGS_OURS='BIN_DIR|NATS_(URL|CA_FILE|CERT_FILE|KEY_FILE|TLS_HOST)|DATABASE_URL|CELL|ADMIN_\w+|SERVICE_INSTANCE'
+# Settings that the stack itself gives its programs, and those that may be given only as values.
+SETTINGS_OURS='NATS_(URL|CA_FILE|CERT_FILE|KEY_FILE|TLS_HOST)|DATABASE_URL|CELL|ADMIN_\w+|SERVICE_INSTANCE|\w+_DB_PASSWORD'
+SETTINGS_DIRECT='(GATEWAY|GATEWAY_TLS|DASHBOARD)_PORT|PUBLIC_BASE_URL|CELL_NAMES|CURSOR_KEY|AUDIT_SIGNING_KEY|WEBHOOK_SECRET_KEY'
+SETTINGS_REFUSED="($SETTINGS_OURS)(_FILE)?|($SETTINGS_DIRECT)_FILE"
 
 # The settings of the stack and of its programs.
 settings_names() {
@@ -19,8 +21,11 @@ settings_names() {
 # Reads $RUN_DIR/settings.env, lines NAME=VALUE without quotation marks; the environment takes precedence.
 settings_read() {
   local file=$RUN_DIR/settings.env line name n=0 known
+  for name in $(compgen -e | grep -xE "$SETTINGS_REFUSED"); do
+    [[ -z ${!name} ]] || die "$name is not a setting of make up: the stack gives it to its programs"
+  done
   [[ -e $file ]] || return 0
-  known=$(settings_names | grep -vxE "($SETTINGS_OURS)(_FILE)?")
+  known=$(settings_names | grep -vxE "BIN_DIR|$SETTINGS_REFUSED")
   while IFS= read -r line || [[ -n $line ]]; do
     n=$((n + 1))
     [[ -n $line && $line != '#'* ]] || continue
