@@ -17,9 +17,10 @@ enum {
     /* Bodies and replies; a batch takes three times as much memory. */
     BATCH_BYTES = 8 * 1024 * 1024,
     ARENA_MAX = 1024 * 1024 * 1024, /* several times a batch of the largest replies */
-    IDLE_MS = 1000,
-    IDLE_US = IDLE_MS * 1000,
-    RETRY_MS = 100, /* how long a step sleeps without a database */
+    QUIET_MS = 10 * 1000,           /* how long a step sleeps when nothing is due */
+    MISSING_MS =
+        1000,       /* the same without the bus, or with one of two connections to the database */
+    RETRY_MS = 100, /* the same without a database */
     UNSENT_MS = 1,
     UNSENT_US = UNSENT_MS * 1000,
     DRAIN_MS = 10, /* how long a step sleeps while it waits for the last commands */
@@ -75,7 +76,7 @@ static int64_t beside_wait_us(const struct actor *actor, int64_t now_us)
 
 /* -- the mailbox ----------------------------------------------------------------------------- */
 
-static int idle_wait_ms(const struct actor *actor)
+static int idle_wait_ms(const struct actor *actor, int64_t now_us)
 {
     if (atomic_load(&actor->is_stopping))
         return DRAIN_MS;
@@ -83,7 +84,11 @@ static int idle_wait_ms(const struct actor *actor)
         return UNDER_WAY_MS;
     if (!membership_has_database(actor))
         return RETRY_MS;
-    return actor->has_left ? DRAIN_MS : IDLE_MS;
+    if (actor->has_left)
+        return DRAIN_MS;
+    if (!membership_has_all_connections(actor) || !bus_is_up(actor->bus))
+        return MISSING_MS;
+    return clock_left_ms(actor->idle_due_us, now_us, QUIET_MS);
 }
 
 /* When the actor stops, the commands that wait run without a rest. No batch begins while replies
@@ -105,7 +110,7 @@ static int wait_ms(const struct actor *actor)
 {
     const int64_t now_us = clock_mono_us(), rest_us = rest_left_us(actor, now_us);
     const int64_t beside_us = beside_wait_us(actor, now_us);
-    const int idle_ms = idle_wait_ms(actor);
+    const int idle_ms = idle_wait_ms(actor, now_us);
     int64_t due_us = fair_queue_due_in(&actor->queue, now_us);
 
     if (actor->has_unsent)
@@ -114,7 +119,7 @@ static int wait_ms(const struct actor *actor)
         due_us = rest_us;
     if (due_us >= 0 && due_us < beside_us)
         due_us = beside_us;
-    return due_us < 0 || due_us >= idle_ms * 1000 ? idle_ms : (int)(due_us + 999) / 1000;
+    return due_us < 0 ? idle_ms : clock_left_ms(due_us, 0, idle_ms);
 }
 
 /* Nil if the header is missing or malformed. */
@@ -276,15 +281,10 @@ static void do_upkeep(struct actor *actor)
     const int64_t now = clock_mono_us();
     const size_t idle = find_idle(actor);
 
-    if (!actor->options.is_first || now < actor->idle_due_us || idle == actor->n_batches)
+    if (now < actor->idle_due_us || idle == actor->n_batches)
         return;
     actor->batch = &actor->batches[idle];
-    actor->idle_due_us = now + IDLE_US;
-    if (actor->service == actor->metrics->service)
-        membership_end_hung_sessions(actor);
-    if (actor->service->on_idle != NULL && db_is_up(actor->batch->db))
-        actor->service->on_idle(actor->batch->db, &actor->batch->arena, actor->service->self);
-    arena_clear(&actor->batch->arena);
+    actor->idle_due_us = membership_do_upkeep(actor, now);
 }
 
 /* After a batch the slow lane rests for as long as the batch took, here and then in the bus, the
@@ -329,7 +329,6 @@ static void wait_for_answers(struct actor *actor)
 
 static void step(struct actor *actor)
 {
-    watchdog_kick();
     wait_for_answers(actor);
     membership_update(actor);
     gather(actor);
@@ -448,6 +447,7 @@ struct actor *actor_start(const struct actor_options *options)
     actor->n_batches = actor->options.batches;
     actor->slow_lane = find_slow_lane(&actor->options);
     actor->batch_now = actor->options.batch_max;
+    actor->idle_due_us = options->is_first ? 0 : INT64_MAX;
     actor->service = options->service;
     actor->metrics = options->metrics;
     actor->route_metrics = actor_metrics_of(options->metrics, options->service);
@@ -470,9 +470,9 @@ struct actor *actor_start(const struct actor_options *options)
     return actor;
 }
 
-bool actor_bus_is_up(const struct actor *actor)
+const char *actor_bus_trouble(const struct actor *actor)
 {
-    return bus_is_up(actor->bus);
+    return bus_trouble_text(bus_trouble(actor->bus));
 }
 
 void actor_stop(struct actor *actor)

@@ -165,9 +165,9 @@ struct actor_options {
 /* Starts the thread. NULL (logged): an option is unusable. What the options point to must outlive
    the actor. */
 struct actor *actor_start(const struct actor_options *options);
-bool actor_bus_is_up(const struct actor *actor);
 bool actor_database_is_up(const struct actor *actor);
 /* Why it is not up, a constant text; NULL: it is up. */
+const char *actor_bus_trouble(const struct actor *actor);
 const char *actor_database_trouble(const struct actor *actor);
 /* Ends the intake and lets the thread finish the commands that wait. */
 void actor_stop(struct actor *actor);

@@ -100,6 +100,7 @@ struct actor {
     int64_t batch_us;      /* how long the latest batch took */
 
     int64_t idle_due_us;          /* by clock_mono_us() */
+    int64_t hung_due_us;          /* likewise: the next look for hung sessions */
     int64_t short_locks_until_us; /* likewise; until then LOCK_TIMEOUT_SHORT_MS applies */
     bool has_unsent;              /* the bus' socket did not take everything */
     bool showed_bus_up;           /* in the gauge */
@@ -142,8 +143,9 @@ void actor_on_wait(void *closure);
 
 /* False (logged): the URL cannot be parsed. */
 bool membership_open_database(struct actor *actor);
-/* Ends the sessions of programs that hang in a transaction. */
-void membership_end_hung_sessions(struct actor *actor);
+/* Ends the sessions of programs that hang in a transaction, and does what the service does when it
+   is idle. Returns when there is more to do; INT64_MAX: never. */
+int64_t membership_do_upkeep(struct actor *actor, int64_t now_us);
 /* One step: connects, joins the queue group or leaves it; takes 50 ms at most. */
 void membership_update(struct actor *actor);
 /* The database was lost a moment ago and may soon be reachable again: commands wait for it. */
@@ -151,6 +153,7 @@ bool membership_may_recover(const struct actor *actor);
 void membership_update_gauges(struct actor *actor);
 /* At least one of its connections is up. */
 bool membership_has_database(const struct actor *actor);
+bool membership_has_all_connections(const struct actor *actor); /* to the database */
 /* Stops taking messages; those that the bus has already routed here still arrive. */
 void membership_close_intake(struct actor *actor);
 bool membership_is_drained(const struct actor *actor);

@@ -10,7 +10,7 @@ enum {
     TIMEOUT_US = 5 * 1000 * 1000,       /* of a command without a deadline */
     TIMEOUT_MAX_US = 60 * 1000 * 1000,  /* later deadlines are cut to this */
     EMAIL_MAX = 1024,                   /* bytes: 255 characters */
-    REPLY_MAX = 8 * 1024 * 1024 - 4096, /* max_payload of the bus, minus the headers */
+    REPLY_MAX = BUS_PAYLOAD_MIN - 4096, /* the headers need the rest */
 };
 
 /* An absent id is nil; a malformed one is false. */

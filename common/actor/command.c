@@ -126,8 +126,10 @@ static void publish(struct actor *actor, const struct waiting *waiting,
     enum status st;
 
     if (waiting->reply_queue != NULL) {
-        reply_queue_put(waiting->reply_queue,
-                        bus_reply_new(message, headers->at, headers->n, body));
+        struct slow_reply reply = {bus_reply_new(message, headers->at, headers->n, body), {{0}}};
+
+        (void)uuid_parse(bus_message_header(message, HEADER_REQUEST_ID), &reply.request_id);
+        reply_queue_put(waiting->reply_queue, reply);
         return;
     }
     st = bus_reply(actor->bus, message, headers->at, headers->n, body);
@@ -138,6 +140,7 @@ static void publish(struct actor *actor, const struct waiting *waiting,
     /* The caller will time out and report the outcome as uncertain, as it should. */
     metric_add(actor->metrics->lost_replies, 1);
     LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
+        log_int("bytes", (int64_t)body.n),
         log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)),
         log_trace(bus_message_header(message, HEADER_TRACEPARENT)));
 }
@@ -305,14 +308,18 @@ void command_hand_over(struct actor *actor, const struct uuid *organization, str
 /* Sends the next reply only when the socket has taken all of the one before. */
 void command_send_slow_replies(struct actor *actor)
 {
-    struct bus_message *reply;
+    struct slow_reply reply;
+    char request_id[UUID_TEXT + 1];
 
-    while (!actor->has_unsent && (reply = reply_queue_take(actor->reply_queue)) != NULL) {
-        const enum status st = bus_send(actor->bus, reply);
+    while (!actor->has_unsent && reply_queue_take(actor->reply_queue, &reply)) {
+        const size_t n = bus_message_body(reply.message).n;
+        const enum status st = bus_send(actor->bus, reply.message);
 
         if (st != ST_OK) {
             metric_add(actor->metrics->lost_replies, 1);
-            LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)));
+            uuid_format(&reply.request_id, request_id);
+            LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
+                log_int("bytes", (int64_t)n), log_str("request_id", request_id));
         }
         actor->has_unsent = !bus_flush(actor->bus);
     }

@@ -207,6 +207,8 @@ void membership_reply_to_discovery(struct actor *actor)
 
 enum {
     HUNG_TIMEOUT_US = 1000 * 1000,
+    HUNG_EVERY_US = 3 * 1000 * 1000,
+    IDLE_US = 1000 * 1000,
     CONNECT_MS = 50, /* how long a step waits for the database, and commands with it */
     /* A connection that was cut is back sooner if its server is up, and usually so if the server
        was restarted. Gateways wait this long for an answer about a key. */
@@ -261,7 +263,7 @@ bool membership_open_database(struct actor *actor)
             .may_be_standby = service->audit_sink == NULL,
         });
         if (actor->batches[i].db == NULL) {
-            LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
+            LOG(LOG_ERROR, "DATABASE_URL cannot be parsed: " DB_URL_HINT);
             return false;
         }
     }
@@ -271,13 +273,17 @@ bool membership_open_database(struct actor *actor)
 
 /* Any process does this for all services, since a hung one cannot do it for itself. The locks of a
    program that hangs in a transaction are released within ten seconds: five until it counts as
-   hung, the second between two checks, and the longest time that a step takes. */
-void membership_end_hung_sessions(struct actor *actor)
+   hung, three between two checks, and the longest time that a step takes. A check takes the database
+   0.1 ms. */
+static void end_hung_sessions(struct actor *actor, int64_t now_us)
 {
     struct params params = {.n = 0};
     const struct db_rows *rows;
     size_t n;
 
+    if (now_us < actor->hung_due_us)
+        return;
+    actor->hung_due_us = now_us + HUNG_EVERY_US;
     if (db_once(actor->batch->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
         return;
     rows = db_result(actor->batch->db, 0);
@@ -286,6 +292,25 @@ void membership_end_hung_sessions(struct actor *actor)
     for (size_t i = 0; i < n; i++)
         LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
             log_slice("session", db_value(rows, i, END_HUNG_SESSIONS_SESSION)));
+}
+
+int64_t membership_do_upkeep(struct actor *actor, int64_t now_us)
+{
+    const struct service *const service = actor->service;
+    struct batch *const batch = actor->batch;
+    int64_t due_us = INT64_MAX;
+
+    if (service == actor->metrics->service) {
+        end_hung_sessions(actor, now_us);
+        due_us = actor->hung_due_us;
+    }
+    if (service->on_idle != NULL) {
+        due_us = now_us + IDLE_US;
+        if (db_is_up(batch->db))
+            service->on_idle(batch->db, &batch->arena, service->self);
+    }
+    arena_clear(&batch->arena);
+    return due_us;
 }
 
 static void join(struct actor *actor)
@@ -369,6 +394,14 @@ bool membership_has_database(const struct actor *actor)
         if (db_is_up(actor->batches[i].db))
             return true;
     return false;
+}
+
+bool membership_has_all_connections(const struct actor *actor)
+{
+    for (size_t i = 0; i < actor->n_batches; i++)
+        if (!db_is_up(actor->batches[i].db))
+            return false;
+    return true;
 }
 
 /* One connection is enough to work with; no step waits for the other one, which makes progress when

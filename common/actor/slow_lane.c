@@ -49,7 +49,7 @@ struct reply_queue {
     struct reply_queue *next; /* in the lane's list */
     pthread_mutex_t lock;     /* for all below */
     struct bus *bus;          /* NULL: it is closed */
-    struct bus_message *ring[REPLIES_MAX];
+    struct slow_reply ring[REPLIES_MAX];
     size_t first, n;
     size_t n_lent; /* commands with room for their replies in the ring */
 };
@@ -259,30 +259,30 @@ struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus)
 
 void reply_queue_close(struct reply_queue *reply_queue)
 {
-    struct bus_message *left;
+    struct slow_reply left;
 
     if (reply_queue == NULL)
         return;
     pthread_mutex_lock(&reply_queue->lock);
     reply_queue->bus = NULL;
     pthread_mutex_unlock(&reply_queue->lock);
-    while ((left = reply_queue_take(reply_queue)) != NULL)
-        bus_message_free(left);
+    while (reply_queue_take(reply_queue, &left))
+        bus_message_free(left.message);
 }
 
-void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply)
+void reply_queue_put(struct reply_queue *reply_queue, struct slow_reply reply)
 {
-    if (reply == NULL)
+    if (reply.message == NULL)
         return;
     pthread_mutex_lock(&reply_queue->lock);
     if (reply_queue->bus != NULL) {
         must(reply_queue->n < REPLIES_MAX); /* lend() keeps room */
         reply_queue->ring[(reply_queue->first + reply_queue->n++) % REPLIES_MAX] = reply;
         atomic_fetch_add(&reply_queue->lane->n_unsent, 1);
-        reply = NULL;
+        reply.message = NULL;
     }
     pthread_mutex_unlock(&reply_queue->lock);
-    bus_message_free(reply);
+    bus_message_free(reply.message);
 }
 
 void reply_queue_settle(struct reply_queue *reply_queue)
@@ -297,19 +297,20 @@ void reply_queue_settle(struct reply_queue *reply_queue)
     pthread_mutex_unlock(&reply_queue->lock);
 }
 
-struct bus_message *reply_queue_take(struct reply_queue *reply_queue)
+bool reply_queue_take(struct reply_queue *reply_queue, struct slow_reply *reply)
 {
-    struct bus_message *reply = NULL;
+    bool has_any;
 
     pthread_mutex_lock(&reply_queue->lock);
-    if (reply_queue->n > 0) {
-        reply = reply_queue->ring[reply_queue->first];
+    has_any = reply_queue->n > 0;
+    if (has_any) {
+        *reply = reply_queue->ring[reply_queue->first];
         reply_queue->first = (reply_queue->first + 1) % REPLIES_MAX;
         reply_queue->n--;
         atomic_fetch_sub(&reply_queue->lane->n_unsent, 1);
     }
     pthread_mutex_unlock(&reply_queue->lock);
-    return reply;
+    return has_any;
 }
 
 bool reply_queue_is_awaited(struct reply_queue *reply_queue)

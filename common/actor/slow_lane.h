@@ -66,12 +66,17 @@ struct reply_queue *reply_queue_new(struct slow_lane *lane, struct bus *bus);
 /* Frees the replies in it; later ones are freed as they are put. Call before the bus is freed. NULL
    is fine. */
 void reply_queue_close(struct reply_queue *reply_queue);
-/* Takes the reply; NULL is fine. */
-void reply_queue_put(struct reply_queue *reply_queue, struct bus_message *reply);
+struct slow_reply {
+    struct bus_message *message;
+    struct uuid request_id; /* for the log */
+};
+
+/* Takes the reply's message; NULL is fine. */
+void reply_queue_put(struct reply_queue *reply_queue, struct slow_reply reply);
 /* Call when a message that was put is done with, its reply included. */
 void reply_queue_settle(struct reply_queue *reply_queue);
-/* The oldest reply, which becomes the caller's; NULL: there is none. */
-struct bus_message *reply_queue_take(struct reply_queue *reply_queue);
+/* The oldest reply, which becomes the caller's. False: there is none. */
+bool reply_queue_take(struct reply_queue *reply_queue, struct slow_reply *reply);
 /* True: some reply is still to come or to be sent. */
 bool reply_queue_is_awaited(struct reply_queue *reply_queue);
 /* True: some reply is still to be sent, from any reply queue. */

@@ -70,6 +70,24 @@ struct address address_of(const struct sockaddr *from)
     return address;
 }
 
+size_t address_to_socket(const struct address *address, uint16_t port, struct sockaddr_storage *out)
+{
+    struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)out;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)out;
+
+    memset(out, 0, sizeof(*out));
+    if (is_v4(address)) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        memcpy(&v4->sin_addr, address->b + sizeof(mapped_prefix), sizeof(v4->sin_addr));
+        return sizeof(*v4);
+    }
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(port);
+    memcpy(&v6->sin6_addr, address->b, sizeof(v6->sin6_addr));
+    return sizeof(*v6);
+}
+
 /* -- networks ---------------------------------------------------------------------------------- */
 
 enum { ADDRESS_BITS = 128, ADDRESS_BITS_V4 = 32, PREFIX_TEXT_MAX = 3 };
@@ -152,7 +170,7 @@ struct network network_wide(const struct address *address)
 
 /* -- lists of networks ------------------------------------------------------------------------- */
 
-bool networks_parse(struct str text, struct networks *out)
+bool networks_parse(struct str text, struct networks *out, struct str *wrong)
 {
     struct networks networks = {0};
     struct str rest = str_trim_ows(text);
@@ -160,9 +178,14 @@ bool networks_parse(struct str text, struct networks *out)
     if (rest.n == 0)
         rest = STR_NONE;
     while (rest.p != NULL) {
-        if (networks.n == NETWORKS_MAX ||
-            !network_parse(str_trim_ows(str_cut(&rest, ',')), &networks.at[networks.n]))
+        struct str part = str_trim_ows(str_cut(&rest, ','));
+
+        if (networks.n == NETWORKS_MAX || !network_parse(part, &networks.at[networks.n])) {
+            part.n = part.n < NETWORKS_WRONG_MAX ? part.n : NETWORKS_WRONG_MAX;
+            if (wrong != NULL)
+                *wrong = part;
             return false;
+        }
         networks.n++;
     }
     *out = networks;

@@ -16,6 +16,7 @@
 #include "common/base/str.h"
 
 struct sockaddr;
+struct sockaddr_storage;
 
 /* -- addresses --------------------------------------------------------------------------------- */
 
@@ -32,6 +33,9 @@ void address_format(const struct address *address, char text[ADDRESS_TEXT]);
 bool address_equal(const struct address *a, const struct address *b);
 /* Returns the unspecified address if the family is not IP. */
 struct address address_of(const struct sockaddr *from);
+/* The opposite; returns how many bytes of *out are in use. */
+size_t address_to_socket(const struct address *address, uint16_t port,
+                         struct sockaddr_storage *out);
 
 /* -- networks ---------------------------------------------------------------------------------- */
 
@@ -61,15 +65,17 @@ struct network network_wide(const struct address *address);
 
 /* -- lists of networks ------------------------------------------------------------------------- */
 
-#define NETWORKS_MAX 64
+#define NETWORKS_MAX       64
+#define NETWORKS_WRONG_MAX 64
 
 struct networks {
     size_t n;
     struct network at[NETWORKS_MAX];
 };
 
-/* `a.b.c.d/n,...`; blanks around commas and an empty text are fine. */
-bool networks_parse(struct str text, struct networks *out);
+/* `a.b.c.d/n,...`; blanks around commas and an empty text are fine. False: *wrong, which may be NULL,
+   is the part that is no network, or one too many; at most NETWORKS_WRONG_MAX bytes of it. */
+bool networks_parse(struct str text, struct networks *out, struct str *wrong);
 bool networks_hold(const struct networks *networks, const struct address *address);
 
 #endif

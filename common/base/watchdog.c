@@ -71,7 +71,7 @@ size_t watchdog_overdue(int64_t longer_than_us, char reason[128])
         const struct watched *at = &watched[i];
         const int64_t at_us = atomic_load_explicit(&at->at_us, memory_order_relaxed);
 
-        /* The thread may have reported since `now`. */
+        /* The thread may wait for work, or have reported since `now`. */
         if (at->name[0] == '\0' || at_us > now_us || now_us - at_us <= longer_than_us)
             continue;
         if (n++ == 0 && reason != NULL)

@@ -4,7 +4,8 @@
  * What     A thread that others rely on (an event loop, an actor, a sender) registers and then
  *          reports in every iteration of its loop. It also reports during slow work: a wait for the
  *          database is cut into slices, and an actor reports between two commands of a batch. So a
- *          thread that has not reported for seconds hangs.
+ *          thread that has not reported for seconds hangs. One that waits for work says how long it
+ *          will wait at most, and reports as soon as the wait has ended.
  * Owns     An entry for each thread, until watchdog_end().
  * Threads  Any; begin, kick and end apply to the calling thread; kick and end do nothing in a thread
  *          that has not begun.
@@ -23,6 +24,7 @@
 /* Copies `name`, and makes it the name of the thread. */
 void watchdog_begin(const char *name);
 void watchdog_kick(void);
+/* Counts as a report at that time. Before a wait for work: when the wait will end at the latest. */
 void watchdog_kick_at(int64_t mono_us);
 void watchdog_end(void);
 

@@ -151,7 +151,7 @@ static void look_at_link(const struct bus *bus, struct bus_bundle_route *route)
 
 static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
 {
-    struct bus_bundle_slot *slot = bus_can_call(bus) ? take_slot(bus, route) : NULL;
+    struct bus_bundle_slot *slot = bus_is_up(bus) ? take_slot(bus, route) : NULL;
     struct bundle_writer sent;
 
     look_at_link(bus, route);

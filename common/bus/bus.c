@@ -1,5 +1,4 @@
-/* Opening and closing: the options for nats.c, and sending the last messages. nats.c reads and
-   writes only on the owner's thread. */
+/* Opening and closing, with the last messages. nats.c reads and writes only on the owner's thread. */
 
 #include "common/bus/bus.h"
 
@@ -13,113 +12,13 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
 #include "common/bus/bus_internal.h"
 
 enum {
-    CONNECT_TIMEOUT_MS = 1000,
-    PING_INTERVAL_MS = 5000,
-    PINGS_OUT_MAX = 2,
-    SOCKETS_MAX = 2,          /* that can be waited for in addition to the bus */
-    WRITE_DEADLINE_MS = 2000, /* TLS only: with it nats.c waits for the socket to be writable */
-    IO_BUFFER = 128 * 1024,
-    SERVERS_MAX = 16,
+    SOCKETS_MAX = 2, /* that can be waited for in addition to the bus */
     GOODBYE_MS = 500,
 };
-
-/* Several URLs are separated by commas; nats.c ignores their scheme. */
-static natsStatus set_servers(natsOptions *options, const char *urls, bool *tls)
-{
-    const char *servers[SERVERS_MAX];
-    int n = 0;
-    char *copy = strdup(urls);
-    must(copy != NULL);
-    char *rest = copy;
-    for (char *url; n < SERVERS_MAX && (url = strtok_r(rest, ", ", &rest)) != NULL; n++) {
-        *tls = *tls || strncmp(url, "tls://", 6) == 0;
-        servers[n] = url;
-    }
-    natsStatus s = n > 0 ? natsOptions_SetServers(options, servers, n) : NATS_INVALID_ARG;
-    free(copy);
-    return s;
-}
-
-static bool is_given(const char *text)
-{
-    return text != NULL && text[0] != '\0';
-}
-
-static bool wants_tls(const struct bus_tls *tls)
-{
-    return is_given(tls->ca_file) || is_given(tls->cert_file) || is_given(tls->key_file) ||
-           is_given(tls->host);
-}
-
-/* The server's certificate is always verified, for the URL's host unless another is given. */
-static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls)
-{
-    natsStatus s = natsOptions_SetSecure(options, true);
-    if (s == NATS_OK && is_given(tls->ca_file))
-        s = natsOptions_LoadCATrustedCertificates(options, tls->ca_file);
-    if (s == NATS_OK && (is_given(tls->cert_file) || is_given(tls->key_file)))
-        s = natsOptions_LoadCertificatesChain(options, tls->cert_file, tls->key_file);
-    if (s == NATS_OK && is_given(tls->host))
-        s = natsOptions_SetExpectedHostname(options, tls->host);
-    if (s == NATS_OK)
-        s = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE_MS);
-    return s;
-}
-
-/* How a lost connection behaves: with a buffer of 0 bytes, publishing fails until it is back, so
-   that nothing is kept for later. */
-static natsStatus set_reconnecting(natsOptions *o)
-{
-    natsStatus s = natsOptions_SetAllowReconnect(o, true);
-    if (s == NATS_OK)
-        s = natsOptions_SetMaxReconnect(o, -1);
-    if (s == NATS_OK)
-        s = natsOptions_SetReconnectWait(o, RECONNECT_WAIT_MS);
-    if (s == NATS_OK)
-        s = natsOptions_SetReconnectJitter(o, RECONNECT_JITTER_MS, RECONNECT_JITTER_MS);
-    if (s == NATS_OK)
-        s = natsOptions_SetReconnectBufSize(o, 0);
-    if (s == NATS_OK)
-        s = natsOptions_SetFailRequestsOnDisconnect(o, true);
-    return s;
-}
-
-/* These fail only on bad arguments or lack of memory; any failure is fatal. */
-static natsStatus set_behaviour(natsOptions *o, const char *name)
-{
-    natsStatus s = natsOptions_SetName(o, name);
-    if (s == NATS_OK)
-        s = natsOptions_SetTimeout(o, CONNECT_TIMEOUT_MS);
-    if (s == NATS_OK)
-        s = set_reconnecting(o);
-    if (s == NATS_OK)
-        s = natsOptions_SetPingInterval(o, PING_INTERVAL_MS);
-    if (s == NATS_OK)
-        s = natsOptions_SetMaxPingsOut(o, PINGS_OUT_MAX);
-    if (s == NATS_OK)
-        s = natsOptions_SetIOBufSize(o, IO_BUFFER);
-    /* No flusher thread, which would wait a millisecond before each write. */
-    if (s == NATS_OK)
-        s = natsOptions_SetSendAsap(o, true);
-    return s;
-}
-
-static natsStatus set_options(struct bus *bus, const struct bus_options *options)
-{
-    const struct bus_tls *given = options->tls != NULL ? options->tls : &(struct bus_tls){0};
-    bool tls = wants_tls(given);
-    natsStatus s = natsOptions_Create(&bus->options);
-    if (s == NATS_OK)
-        s = set_servers(bus->options, options->url, &tls);
-    if (s == NATS_OK && tls)
-        s = set_tls(bus->options, given);
-    if (s == NATS_OK)
-        s = set_behaviour(bus->options, options->name);
-    return s;
-}
 
 static void release(struct bus *bus)
 {
@@ -131,7 +30,6 @@ static void release(struct bus *bus)
         bus->mailboxes = next;
     }
     bus_free_deferred();
-    natsOptions_Destroy(bus->options);
     nats_ReleaseThreadMemory();
     pthread_mutex_destroy(&bus->link_lock);
     for (int i = 0; i < BUS_LINKS; i++)
@@ -158,8 +56,13 @@ static void open_events(struct bus *bus)
 struct bus *bus_connect(const struct bus_options *options)
 {
     struct bus *bus = heap_zeroed(1, sizeof(*bus));
-    bus->on_link = options->on_link;
-    bus->on_link_closure = options->closure;
+    char why[BUS_WHY];
+
+    bus->options = *options;
+    if (options->tls != NULL) {
+        bus->tls = *options->tls;
+        bus->options.tls = &bus->tls;
+    }
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     must(bus->inbox_prefix != NULL);
     open_events(bus);
@@ -170,9 +73,8 @@ struct bus *bus_connect(const struct bus_options *options)
         must(sem_init(&bus->links[i].closed, 0, 0) == 0);
     }
 
-    natsStatus s = set_options(bus, options);
-    if (s != NATS_OK) {
-        LOG(LOG_ERROR, "invalid bus options", log_str("error", natsStatus_GetText(s)));
+    if (!bus_can_use(options, why)) {
+        LOG(LOG_ERROR, "the settings of the bus cannot be used", log_str("error", why));
         release(bus);
         return NULL;
     }
@@ -221,7 +123,6 @@ void bus_free(struct bus *bus)
             atomic_store(&bus->link, NULL);
         bus_link_release(link);
     }
-    bus_end_dialing(bus);
     release(bus);
 }
 
@@ -275,7 +176,7 @@ void bus_read(struct bus *bus, struct bus_link *link)
 
 void bus_process(struct bus *bus)
 {
-    if (bus_can_call(bus))
+    if (bus_is_up(bus))
         bus_read(bus, atomic_load(&bus->link));
 }
 
@@ -317,11 +218,16 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
         {.fd = bus->changed_fd, .events = POLLIN},
         {.fd = bus_socket(bus), .events = (short)(flushed ? POLLIN : POLLIN | POLLOUT)},
     };
+    int n_ready;
 
     must(n <= SOCKETS_MAX);
     for (size_t i = 0; i < n; i++)
         fds[2 + i] = others[i];
-    if (poll(fds, 2 + n, timeout_ms) <= 0)
+    timeout_ms = bus_move_wait_ms(bus, timeout_ms);
+    watchdog_kick_at(clock_mono_us() + timeout_ms * INT64_C(1000));
+    n_ready = poll(fds, 2 + n, timeout_ms);
+    watchdog_kick();
+    if (n_ready <= 0)
         return;
     for (size_t i = 0; i < n; i++)
         others[i].revents = fds[2 + i].revents;

@@ -4,16 +4,22 @@
  * What     nats.c runs in its event-loop mode: it reads and writes only when the owner calls
  *          bus_process() and bus_flush(), so that everything published in one step leaves in one
  *          write. Nothing is buffered while the link is down: publishing then fails at once, and
- *          nothing is delivered later. The bus retries a lost connection forever, with jitter. When
- *          its server announces that it will stop, the bus moves to another server, if there is one:
- *          no message is lost and bus_is_up() stays true, but the socket changes.
+ *          nothing is delivered later. A lost connection is replaced by another, tried for ever,
+ *          with jitter; messages that were not taken are lost with it. Each round of attempts reads
+ *          the URL's setting again, looks up its hosts and tries all their addresses; each attempt
+ *          reads the certificates again. When its server announces that it will stop, the bus moves
+ *          to another server, if there is one: no message is lost and bus_is_up() stays true, but
+ *          the socket changes.
  * Owns     Free the bus with bus_free(). A message taken from a mailbox is the caller's; free it with
  *          bus_message_free(), on any thread.
- * Threads  All calls belong to the owner's thread, except bus_wake() and bus_is_up(), which any
- *          thread may call. Replies arrive on the owner's thread, notices on threads of nats.c,
+ * Threads  All calls belong to the owner's thread, except bus_wake(), bus_is_up() and
+ *          bus_trouble(), which any thread may call. Replies arrive on the owner's thread, notices on threads of nats.c,
  *          which inherit the owner's signal mask: block the signals that you wait for beforehand.
  * Fails    ST_UNAVAILABLE = certain that nothing left this process. ST_INTERNAL = the message cannot
  *          be sent at all (larger than the server accepts), and nothing of it was sent.
+ *          A server that falls silent during a TLS handshake holds the thread that connects, and
+ *          bus_free(), for as long as the connection stays open. The watchdog notices: /livez fails
+ *          after 15 s, or two minutes while another link serves. It is for who asks to end that.
  */
 #ifndef COMMON_BUS_BUS_H
 #define COMMON_BUS_BUS_H
@@ -31,6 +37,8 @@ struct bus_mailbox;
 struct bus_message;
 struct pollfd;
 
+enum { BUS_WHY = 400 };
+
 /* PEM files; NULL or empty: not given. If none is given, the connection uses TLS if the URL says
    tls://, with the system's CA certificates. */
 struct bus_tls {
@@ -39,8 +47,9 @@ struct bus_tls {
     const char *host;                 /* expected host name, if not the URL's */
 };
 
+/* All texts, also those of `tls`, must outlive the bus. */
 struct bus_options {
-    const char *url;           /* nats://user:password@host:port[,nats://...]; never logged */
+    const char *url;           /* bus_url.h; read again with config_current(); never logged */
     const char *name;          /* shown by the server: service and replica */
     const struct bus_tls *tls; /* NULL = nothing given */
     const char *inbox_prefix;  /* of all reply subjects; NULL = "_INBOX" */
@@ -58,15 +67,24 @@ struct bus_header {
 };
 
 /* Returns at once. The connection is made in the background, retried until it succeeds, and adopted
-   in the owner's next step. NULL (logged): the options are unusable, for example no URL or an
-   unreadable ca_file. */
+   in the owner's next step. NULL (logged): bus_can_use() is false. A file that becomes unreadable
+   later is logged, and read again. */
 struct bus *bus_connect(const struct bus_options *options);
+/* False: `why` names the setting that is wrong, for example a malformed URL or an unreadable CA. */
+bool bus_can_use(const struct bus_options *options, char why[BUS_WHY]);
 /* Everything published before reaches the server, unless that takes longer than half a second, or a
    second during a move. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
-/* The last attempt to connect failed because the server rejected the user or the password. */
-bool bus_is_denied(const struct bus *bus);
+/* Why it is not up, by the last round of attempts. In the two cases in the middle a server answered,
+   and waiting does not help. */
+enum bus_trouble { BUS_UNREACHABLE, BUS_DENIED, BUS_SMALL, BUS_UP };
+enum bus_trouble bus_trouble(const struct bus *bus);
+const char *bus_trouble_text(enum bus_trouble trouble); /* NULL: BUS_UP */
+
+/* Servers whose max_payload is smaller are not used (BUS_SMALL): a page of 100 conversations with as
+   many and as long attributes as possible is 7 MB. */
+#define BUS_PAYLOAD_MIN (8 * 1024 * 1024)
 
 /* From now on the body of each message, received or published, is overwritten before it is freed:
    for processes whose messages hold passwords or tokens. Call before threads start. Bytes in the
@@ -76,7 +94,8 @@ void bus_wipe_what_is_freed(void);
 /* -- driving the connection ------------------------------------------------------------------ */
 
 /* For a thread that waits for nothing else: sleeps until something arrives, bus_wake() is called or
-   the time is over; then processes what arrived. */
+   the time is over; then processes what arrived. It tells the watchdog of the wait, and
+   reports after it. */
 void bus_wait(struct bus *bus, int timeout_ms);
 /* The same for a thread that waits for other sockets, too, according to their `events`; the caller
    handles their `revents`. Descriptors of -1 are ignored. */
@@ -105,7 +124,7 @@ void bus_push(struct bus *bus);
 /* -- serving --------------------------------------------------------------------------------- */
 
 /* Subscribes to `subject` (may hold wildcards) as a member of `group`. NULL = without a group:
-   every subscriber gets every message, and may get one twice during a move. Survives reconnects. */
+   every subscriber gets every message, and may get one twice during a move. Holds for all links. */
 struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
 /* Also takes bundles for its subject, which must not hold wildcards; their items come as ordinary
    messages. */
@@ -114,8 +133,7 @@ void bus_serve_bundles(struct bus_mailbox *mailbox);
 struct bus_message *bus_take(struct bus_mailbox *mailbox);
 size_t bus_waiting(struct bus_mailbox *mailbox);
 /* Stops messages from being routed here. Those that wait or are in flight can still be taken: keep
-   processing until bus_is_drained(), which takes 5 s at most. If the link is down, the next link is
-   not affected: call again once it is up, which is always safe. */
+   processing until bus_is_drained(), which takes 5 s at most. Holds for later links, too. */
 void bus_stop_serving(struct bus_mailbox *mailbox);
 bool bus_is_drained(struct bus_mailbox *mailbox);
 /* Subscribes again after bus_stop_serving(); messages not taken by then are lost. */

@@ -2,7 +2,10 @@
  * bus_internal - shared by the files of the bus only.
  *
  * bus.c      opening and closing; waiting, reading and writing on the owner's thread
- * link.c     dialing, adopting and closing a link, and the callbacks with which nats.c reports on it
+ * bus_url.c  reading NATS_URL
+ * options.c  what nats.c is told for a connection
+ * dial.c     making a connection: lookups and attempts
+ * link.c     adopting and closing a link, and the callbacks with which nats.c reports on it
  * move.c     moving to another server, before the present one closes its connections
  * mailbox.c  subscriptions, and the messages that come from them, alone or in bundles
  * replies.c  replies to those messages
@@ -21,8 +24,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "common/base/ip.h"
 #include "common/bus/bundle.h"
 #include "common/bus/bus.h"
+#include "common/bus/bus_url.h"
 
 /* One connection of nats.c. */
 struct bus_link {
@@ -31,12 +36,17 @@ struct bus_link {
     atomic_int socket;        /* -1 while down; open while `link_lock` of the bus is held */
     atomic_bool write_wanted; /* nats.c holds bytes for the socket */
     atomic_bool is_lame;      /* its server will close it, and accepts no new ones */
-    atomic_bool ended;        /* nats.c has given this connection up for good */
+    atomic_bool ended;        /* it is lost */
     atomic_bool closing;      /* we are closing it */
     atomic_bool is_closed;    /* set by the thread that closed it */
+    int64_t payload_max;      /* of its server */
     bool blocked;             /* the socket did not take all at the last flush */
     sem_t closed;             /* posted by the last callback that a connection makes */
 };
+
+enum { BUS_WHERE = ADDRESS_TEXT + sizeof("[]:65535") }; /* an address and a port */
+
+enum { BUS_CONNECT_MS = 1000 }; /* how long an attempt may take */
 
 enum { BUS_LINKS = 2 }; /* at most: the one in use, and the one before or after it */
 
@@ -152,10 +162,9 @@ struct bus_move {
 };
 
 struct bus {
-    natsOptions *options;
+    struct bus_options options;
+    struct bus_tls tls;
     char *inbox_prefix;
-    void (*on_link)(void *closure, bool up);
-    void *on_link_closure;
 
     struct bus_link links[BUS_LINKS];
     /* In use, with its subscriptions; NULL until the first one is made. Only the owner sets it. */
@@ -168,7 +177,7 @@ struct bus {
     atomic_uint n_changes;   /* of the socket in use */
     unsigned n_changes_seen; /* by the owner */
     atomic_bool closing;
-    atomic_bool is_denied;                         /* by the last attempt to connect */
+    _Atomic(enum bus_trouble) trouble;             /* of the last round of attempts to connect */
     atomic_uint_least64_t violations, unpublished; /* of any kind; of publishing only */
 
     pthread_mutex_t link_lock; /* keeps on_link() calls in order, and the links' sockets open */
@@ -178,9 +187,9 @@ struct bus {
     bool dialing;
     int stop_dialing_fd;
     struct bus_link *dial_to;
-    const struct bus_link *dial_from;  /* the lame link; NULL: there is none */
+    char last_where[BUS_WHERE];        /* where the dialer's last connection led; empty: nowhere */
+    int64_t dialed_us;                 /* when that was; 0: never */
     _Atomic(struct bus_link *) dialed; /* for the owner to adopt */
-    atomic_bool has_given_up;          /* the dialer has: the link is not lame any more */
 
     struct bus_inbox inbox;
     struct bus_call call;
@@ -200,14 +209,23 @@ struct bus {
    so a request to write needs no wake-up then. */
 extern _Thread_local bool bus_owner_is_inside;
 
-enum { RECONNECT_WAIT_MS = 100, RECONNECT_JITTER_MS = 100 };
-
 /* bus.c */
 void bus_read(struct bus *bus, struct bus_link *link); /* reads from its socket and delivers */
 
-/* link.c */
+/* options.c */
+bool bus_wants_tls(const struct bus_options *options, const struct bus_server *server);
+/* For an attempt to connect; `where` is an address and a port of the server. If one of our settings
+   is at fault, `why` names it. Destroy *out in any case. */
+natsStatus bus_make_options(const struct bus_options *options, const struct bus_server *server,
+                            const char *where, natsOptions **out, char why[BUS_WHY]);
+const char *bus_error_text(natsStatus s); /* of this thread's last call */
+
+/* dial.c */
 void bus_dial(struct bus *bus);
 void bus_end_dialing(struct bus *bus); /* waits for the dialer's thread */
+
+/* link.c */
+natsStatus bus_set_callbacks(struct bus_link *link, natsOptions *options);
 /* Makes it the link in use, with the subscriptions of all mailboxes. */
 void bus_adopt(struct bus *bus, struct bus_link *link);
 /* Closes it; on return none of its callbacks runs or will run. May take a while. Any thread, but no
@@ -218,11 +236,8 @@ void bus_link_release(struct bus_link *link);
 /* Shuts down our side and waits, until `until_us` at most, for the server to read everything and
    close its side. */
 void bus_say_goodbye(const struct bus_link *link, int64_t until_us);
-void bus_link_step(struct bus *bus); /* adopts the first connection, closes one that ended */
-/* Whether nats.c may be called: while a link is down nats.c may hold its lock for as long as a
-   connection attempt takes, so that even a refusal would block. */
+void bus_link_step(struct bus *bus); /* closes a lost link, dials another, adopts it */
 bool bus_link_can_call(const struct bus_link *link); /* NULL: no */
-bool bus_can_call(const struct bus *bus);            /* over the link in use */
 /* The link over which a reply leaves. */
 struct bus_link *bus_link_for_reply(struct bus *bus, struct bus_link *via);
 void bus_link_push(struct bus_link *link); /* writes what the socket takes now */
@@ -232,6 +247,7 @@ void bus_move_step(struct bus *bus);  /* dials if the link in use is lame; close
 void bus_move_adopt(struct bus *bus); /* makes the dialed link the one in use */
 void bus_move_read(struct bus *bus);  /* reads from the link that was left */
 void bus_move_push(struct bus *bus);  /* writes what that link's socket takes now */
+int bus_move_wait_ms(const struct bus *bus, int timeout_ms); /* less if a move needs steps */
 /* Ends a move: none of its threads runs then, and these functions do nothing. */
 void bus_move_abort(struct bus *bus);
 

@@ -1,10 +1,6 @@
 /*
- * The life of a connection: dialed on a thread of its own, adopted by the owner, restored by nats.c
- * whenever it is lost, and dialed again when nats.c gives it up.
- *
- * nats.c could make the first connection in the background, too, but version 3.4.1 gives up for good
- * when a server accepts the first TCP connection and then stays silent or refuses the user, and later
- * when a server refuses the user twice. Here dialing continues in all of these cases.
+ * The life of a connection: adopted by the owner once it is dialed, and closed when it is lost, which
+ * is when the next one is dialed. nats.c never reconnects by itself.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -26,8 +22,8 @@ static void tell_link(struct bus *bus)
     bool up = bus_is_up(bus);
     if (up != bus->link_told) {
         bus->link_told = up;
-        if (bus->on_link != NULL)
-            bus->on_link(bus->on_link_closure, up);
+        if (bus->options.on_link != NULL)
+            bus->options.on_link(bus->options.closure, up);
     }
     pthread_mutex_unlock(&bus->link_lock);
 }
@@ -53,7 +49,9 @@ static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, 
 {
     struct bus_link *link = loop;
     *user_data = link;
-    atomic_store(&link->is_lame, false);
+    link->payload_max = natsConnection_GetMaxPayload(nats);
+    if (link->payload_max < BUS_PAYLOAD_MIN)
+        return NATS_MAX_PAYLOAD;
     set_socket(link, (int)socket);
     return NATS_OK;
 }
@@ -87,18 +85,6 @@ static bool is_closing(const struct bus_link *link)
     return atomic_load(&link->closing) || atomic_load(&link->bus->closing);
 }
 
-static void on_disconnected(natsConnection *nats, void *closure)
-{
-    const struct bus_link *link = closure;
-    if (!is_closing(link))
-        LOG(LOG_WARNING, "bus connection lost; reconnecting");
-}
-
-static void on_reconnected(natsConnection *nats, void *closure)
-{
-    LOG(LOG_WARNING, "bus connection is up again");
-}
-
 static void on_lame(natsConnection *nats, void *closure)
 {
     struct bus_link *link = closure;
@@ -109,8 +95,11 @@ static void on_lame(natsConnection *nats, void *closure)
 static void on_closed(natsConnection *nats, void *closure)
 {
     struct bus_link *link = closure;
+    const char *error = NULL;
+
     if (!is_closing(link)) {
-        LOG(LOG_ERROR, "bus connection closed by the server; reconnecting");
+        (void)natsConnection_GetLastError(nats, &error);
+        LOG(LOG_WARNING, "bus connection lost; reconnecting", log_str("error", error));
         atomic_store(&link->ended, true);
         bus_wake(link->bus);
     }
@@ -165,13 +154,9 @@ static void on_error(natsConnection *nats, natsSubscription *sub, natsStatus err
         LOG(LOG_WARNING, "bus reports an error", log_str("error", natsStatus_GetText(error)));
 }
 
-static natsStatus set_callbacks(struct bus_link *link, natsOptions *o)
+natsStatus bus_set_callbacks(struct bus_link *link, natsOptions *o)
 {
     natsStatus s = natsOptions_SetEventLoop(o, link, on_attach, on_read, on_write, on_detach);
-    if (s == NATS_OK)
-        s = natsOptions_SetDisconnectedCB(o, on_disconnected, link);
-    if (s == NATS_OK)
-        s = natsOptions_SetReconnectedCB(o, on_reconnected, link);
     if (s == NATS_OK)
         s = natsOptions_SetClosedCB(o, on_closed, link);
     if (s == NATS_OK)
@@ -181,72 +166,7 @@ static natsStatus set_callbacks(struct bus_link *link, natsOptions *o)
     return s;
 }
 
-/* -- dialing --------------------------------------------------------------------------------- */
-
-/* A lost link that nats.c has restored by itself needs no replacement. */
-static bool is_needless(const struct bus_link *from)
-{
-    return from != NULL && !atomic_load(&from->is_lame);
-}
-
-/* True: the dialer's work is done. */
-static bool try_to_connect(struct bus *bus, natsStatus *reported)
-{
-    const natsStatus s = natsConnection_Connect(&bus->dial_to->nats, bus->options);
-
-    atomic_store(&bus->is_denied, s == NATS_CONNECTION_AUTH_FAILED);
-    if (s == NATS_OK) {
-        atomic_store(&bus->dialed, bus->dial_to);
-        bus_wake(bus);
-        return true;
-    }
-    if (s != *reported && bus->dial_from == NULL)
-        LOG(LOG_WARNING, "bus is unreachable; retrying", log_str("error", natsStatus_GetText(s)));
-    *reported = s;
-    if (s == NATS_CONNECTION_AUTH_FAILED)
-        bus_wake(bus);
-    return false;
-}
-
-static void *dial(void *arg)
-{
-    struct bus *bus = arg;
-    natsStatus reported = NATS_OK;
-    while (!try_to_connect(bus, &reported)) {
-        struct pollfd stop = {.fd = bus->stop_dialing_fd, .events = POLLIN};
-        int jitter_ms = (int)(clock_mono_us() % RECONNECT_JITTER_MS);
-        if (poll(&stop, 1, RECONNECT_WAIT_MS + jitter_ms) > 0)
-            break;
-        if (is_needless(bus->dial_from)) {
-            atomic_store(&bus->has_given_up, true);
-            bus_wake(bus);
-            break;
-        }
-    }
-    nats_ReleaseThreadMemory();
-    return NULL;
-}
-
-/* nats.c copies the options. */
-void bus_dial(struct bus *bus)
-{
-    struct bus_link *const in_use = atomic_load(&bus->link);
-
-    bus->dial_from = in_use;
-    bus->dial_to = &bus->links[bus->links[0].nats != NULL];
-    must(bus->dial_to->nats == NULL);
-    must(set_callbacks(bus->dial_to, bus->options) == NATS_OK);
-    atomic_store(&bus->has_given_up, false);
-    must(pthread_create(&bus->dialer, NULL, dial, bus) == 0);
-    bus->dialing = true;
-}
-
-void bus_end_dialing(struct bus *bus)
-{
-    if (bus->dialing)
-        pthread_join(bus->dialer, NULL);
-    bus->dialing = false;
-}
+/* -- adopting ------------------------------------------------------------------------------- */
 
 void bus_adopt(struct bus *bus, struct bus_link *link)
 {
@@ -314,25 +234,26 @@ void bus_link_release(struct bus_link *link)
     link->blocked = false;
 }
 
-static void give_up(struct bus *bus, struct bus_link *ended)
+/* Messages that wait in its subscriptions are lost with it. */
+static void give_up_ended(struct bus *bus)
 {
-    bus_link_close(ended);
+    struct bus_link *link = atomic_load(&bus->link);
+
+    if (link == NULL || !atomic_load(&link->ended))
+        return;
+    bus_link_close(link);
     atomic_store(&bus->link, NULL);
-    bus_link_release(ended);
+    bus_link_release(link);
     tell_link(bus);
 }
 
 void bus_link_step(struct bus *bus)
 {
-    struct bus_link *link = atomic_load(&bus->link);
-
-    if (link != NULL && atomic_load(&link->ended))
-        give_up(bus, link);
-    if (atomic_load(&bus->has_given_up))
-        bus_end_dialing(bus);
+    give_up_ended(bus);
     if (atomic_load(&bus->link) == NULL && atomic_load(&bus->dialed) != NULL) {
         bus_end_dialing(bus);
         bus_adopt(bus, atomic_exchange(&bus->dialed, NULL));
+        give_up_ended(bus); /* it may have ended before */
     }
     if (atomic_load(&bus->link) == NULL && !bus->dialing && !atomic_load(&bus->closing))
         bus_dial(bus);
@@ -344,19 +265,26 @@ bool bus_is_up(const struct bus *bus)
     return bus_link_can_call(atomic_load(&bus->link));
 }
 
-bool bus_is_denied(const struct bus *bus)
+enum bus_trouble bus_trouble(const struct bus *bus)
 {
-    return atomic_load(&bus->is_denied);
+    return bus_is_up(bus) ? BUS_UP : atomic_load(&bus->trouble);
+}
+
+const char *bus_trouble_text(enum bus_trouble trouble)
+{
+    static const char *const texts[] = {
+        [BUS_UNREACHABLE] = "the bus is unreachable",
+        [BUS_DENIED] = "the bus refused the user or the password",
+        [BUS_SMALL] = "max_payload of the bus is below 8MB",
+        [BUS_UP] = NULL,
+    };
+
+    return texts[trouble];
 }
 
 bool bus_link_can_call(const struct bus_link *link)
 {
     return link != NULL && atomic_load(&link->socket) >= 0;
-}
-
-bool bus_can_call(const struct bus *bus)
-{
-    return bus_link_can_call(atomic_load(&bus->link));
 }
 
 struct bus_link *bus_link_for_reply(struct bus *bus, struct bus_link *via)

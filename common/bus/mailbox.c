@@ -77,8 +77,8 @@ void bus_mailbox_detach(struct bus_mailbox *m, const struct bus_link *link)
 struct bus_mailbox *bus_subscribe(struct bus *bus, const char *subject, const char *group,
                                   natsMsgHandler handler, bus_notice_fn on_notice, void *closure)
 {
-    struct bus_mailbox *m = calloc(1, sizeof(*m));
-    must(m != NULL && sem_init(&m->silent, 0, 0) == 0);
+    struct bus_mailbox *m = heap_zeroed(1, sizeof(*m));
+    must(sem_init(&m->silent, 0, 0) == 0);
     m->bus = bus;
     m->subject = strdup(subject);
     m->group = group != NULL ? strdup(group) : NULL;

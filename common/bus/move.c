@@ -27,6 +27,7 @@ enum {
     KEPT_US = 15 * 1000 * 1000,
     LEFT_US = 30000 * 1000, /* at most, for replies to requests sent over it */
     GOODBYE_US = 500 * 1000,
+    STEP_MS = 500, /* how often its end is looked for */
 };
 
 /* -- reading and writing --------------------------------------------------------------------- */
@@ -82,7 +83,7 @@ void bus_move_push(struct bus *bus)
 
 /* -- to another link ------------------------------------------------------------------------- */
 
-static void leave(struct bus *bus, struct bus_link *left, bool at_once)
+static void leave(struct bus *bus, struct bus_link *left)
 {
     const int64_t now_us = clock_mono_us();
 
@@ -91,12 +92,11 @@ static void leave(struct bus *bus, struct bus_link *left, bool at_once)
         .socket = atomic_load(&left->socket),
         .drain_us = now_us + OVERLAP_US,
         .close_us = now_us + KEPT_US,
-        .end_us = at_once ? now_us : now_us + LEFT_US,
+        .end_us = now_us + LEFT_US,
     };
     watch(bus, EPOLL_CTL_ADD, EPOLLIN);
 }
 
-/* If nats.c has meanwhile restored the lost link by itself, the dialed one is closed at once. */
 void bus_move_adopt(struct bus *bus)
 {
     struct bus_link *const before = atomic_load(&bus->link);
@@ -106,15 +106,11 @@ void bus_move_adopt(struct bus *bus)
         return;
     dialed = atomic_exchange(&bus->dialed, NULL);
     bus_end_dialing(bus);
-    if (!atomic_load(&before->is_lame)) {
-        leave(bus, dialed, true);
-        return;
-    }
     bus_bundles_send(bus);
     bus_adopt(bus, dialed);
     bus_inbox_leave(bus);
     bus_bundles_leave(bus);
-    leave(bus, before, false);
+    leave(bus, before);
     LOG(LOG_INFO, "bus server is shutting down; moved to another");
 }
 
@@ -138,8 +134,8 @@ static void begin_closing(struct bus *bus)
 
     watch(bus, EPOLL_CTL_DEL, 0);
     atomic_store(&move->left->closing, true);
-    move->closing = true;
-    must(pthread_create(&move->closer, NULL, close_left, move->left) == 0);
+    /* EAGAIN: the next step tries again. */
+    move->closing = pthread_create(&move->closer, NULL, close_left, move->left) == 0;
 }
 
 static void end_closing(struct bus *bus)
@@ -175,9 +171,6 @@ static bool is_over(const struct bus *bus, int64_t now_us)
 
     if (!bus_link_can_call(move->left) || now_us >= move->end_us)
         return true;
-    /* It was lost and restored by nats.c: on the new socket no reply is expected. */
-    if (!atomic_load(&move->left->is_lame))
-        return true;
     return now_us >= move->close_us && !atomic_load(&move->left->write_wanted) && is_settled(bus);
 }
 
@@ -210,6 +203,13 @@ void bus_move_step(struct bus *bus)
         end_left(bus);
     else if (bus_link_can_call(link) && atomic_load(&link->is_lame) && !bus->dialing)
         bus_dial(bus);
+}
+
+int bus_move_wait_ms(const struct bus *bus, int timeout_ms)
+{
+    const bool needs_steps = bus->move.left != NULL && !bus->move.closing;
+
+    return needs_steps && timeout_ms > STEP_MS ? STEP_MS : timeout_ms;
 }
 
 void bus_move_abort(struct bus *bus)

@@ -306,7 +306,7 @@ void bus_inbox_sweep(struct bus *bus)
     int64_t now_us = clock_mono_us();
 
     if (inbox->n_silent + bus->n_bundle_slots == 0 || now_us < inbox->sweep_due_us ||
-        !bus_can_call(bus))
+        !bus_is_up(bus))
         return;
     inbox->sweep_due_us = now_us + SWEEP_US;
     bus_bundles_sweep(bus);
@@ -333,7 +333,7 @@ static enum status send_request(struct bus *bus, const char *subject, uint64_t h
     enum status st;
 
     must(bus->inbox.on_reply != NULL);
-    if (!bus_can_call(bus) || (slot = take_slot(bus, handle)) == NULL)
+    if (!bus_is_up(bus) || (slot = take_slot(bus, handle)) == NULL)
         return ST_UNAVAILABLE;
     st = subject != NULL ? bus_publish(bus, subject, slot->subject, headers, n_headers, body)
                          : bus_publish(bus, slot->subject, NULL, headers, n_headers, body);

@@ -30,13 +30,32 @@ struct db {
     bool has_unsent;    /* the socket did not take all of it */
 };
 
+/* A password with a / or an @ in it ends early, and its rest becomes a port or the beginning of a
+   host, which libpq and our log would quote. A host that begins with an @ is an abstract socket. */
+static bool has_part_of_password(const PQconninfoOption *option)
+{
+    if (option->val == NULL)
+        return false;
+    if (strcmp(option->keyword, "port") == 0)
+        return option->val[strspn(option->val, "0123456789,")] != '\0';
+    if (strcmp(option->keyword, "host") != 0)
+        return false;
+    for (const char *p = option->val; *p != '\0'; p++)
+        if (*p == '@' && p > option->val && p[-1] != ',')
+            return true;
+    return false;
+}
+
 /* libpq's error text quotes a string that it cannot parse, password included, so it is dropped. */
 bool db_url_is_sound(const char *url)
 {
     PQconninfoOption *parsed = PQconninfoParse(url, NULL);
+    bool is_sound = parsed != NULL;
 
+    for (const PQconninfoOption *at = parsed; is_sound && at->keyword != NULL; at++)
+        is_sound = !has_part_of_password(at);
     PQconninfoFree(parsed);
-    return parsed != NULL;
+    return is_sound;
 }
 
 struct db *db_new(const struct db_options *options)
@@ -46,8 +65,7 @@ struct db *db_new(const struct db_options *options)
     if (!db_url_is_sound(options->url))
         return NULL;
     db = heap_zeroed(1, sizeof(*db));
-    db->link.options = *options;
-    db_hosts_init(&db->link.hosts, options->url, options->may_be_standby);
+    db_link_init(&db->link, options);
     db->pipeline.link = &db->link;
     pipeline_clear(&db->pipeline);
     return db;
@@ -58,8 +76,7 @@ void db_free(struct db *db)
     if (db == NULL)
         return;
     pipeline_release(&db->pipeline);
-    PQfinish(db->link.conn);
-    db_hosts_release(&db->link.hosts);
+    db_link_release(&db->link);
     free(db);
 }
 
@@ -77,7 +94,7 @@ bool db_is_up(const struct db *db)
 
 const char *db_trouble(const struct db *db)
 {
-    return db_is_up(db) ? NULL : db_hosts_trouble(&db->link.hosts);
+    return db_is_up(db) ? NULL : db_link_trouble(&db->link);
 }
 
 void db_check(struct db *db)
@@ -88,7 +105,7 @@ void db_check(struct db *db)
 
 int db_socket(const struct db *db)
 {
-    return db->link.conn != NULL ? PQsocket(db->link.conn) : -1;
+    return db_link_socket(&db->link);
 }
 
 /* -- the batch ------------------------------------------------------------------------------- */
@@ -283,9 +300,7 @@ bool db_is_ready(struct db *db)
 
 short db_events(const struct db *db)
 {
-    if (db->link.phase == LINK_CONNECTING)
-        return db->link.polling == PGRES_POLLING_READING ? POLLIN : POLLOUT;
-    return db->has_unsent ? POLLIN | POLLOUT : POLLIN;
+    return db->has_unsent ? POLLIN | POLLOUT : db_link_events(&db->link);
 }
 
 void db_abandon(struct db *db)

@@ -8,6 +8,7 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "common/db/db_link.h"
+#include "common/db/db_session.h"
 
 struct db_admin {
     PGconn *link;
@@ -28,28 +29,69 @@ static void copy_line(char *to, size_t capacity, const char *text)
     snprintf(to, capacity, "%.*s", (int)n, text);
 }
 
-enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
-                          char error[256])
+/* libpq writes a line for each address that it tried, and hints, which begin with a tab. */
+static void copy_reasons(char to[DB_ADMIN_WHY], const char *text)
 {
-    char timeout[16];
+    size_t used = 0, n;
+
+    to[0] = '\0';
+    for (; *text != '\0'; text += n + (text[n] != '\0')) {
+        n = strcspn(text, "\n");
+        if (text[0] != '\t')
+            snprintf(to + used, DB_ADMIN_WHY - used, "%s%.*s", used > 0 ? "; " : "", (int)n, text);
+        used = strlen(to);
+    }
+}
+
+/* ST_UNAVAILABLE: the link was lost. */
+static enum status check_session(PGconn *link, char error[DB_ADMIN_WHY])
+{
+    char *query = db_session_query();
+    PGresult *row = PQexec(link, query);
+    enum status st = ST_UNAVAILABLE;
+
+    free(query);
+    if (PQresultStatus(row) == PGRES_TUPLES_OK)
+        st = db_session_objection(row, error) == NULL ? ST_OK : ST_INTERNAL;
+    PQclear(row);
+    return st;
+}
+
+static PGconn *connect_to(const char *url, const char *name, int timeout_s)
+{
+    char timeout[16], *options = db_session_options(url, NULL);
     /* Keys before dbname: the URL overrides them. */
-    const char *keys[] = {LINK_LOSS_KEYS,    "target_session_attrs", "dbname", "application_name",
-                          "connect_timeout", "client_encoding",      NULL};
-    const char *values[] = {LINK_LOSS_VALUES, "read-write", url, name, timeout, "UTF8", NULL};
-    struct db_admin *admin;
+    const char *keys[] = {LINK_LOSS_KEYS,    "target_session_attrs", "dbname",  "application_name",
+                          "connect_timeout", "client_encoding",      "options", NULL};
+    const char *values[] = {LINK_LOSS_VALUES, "read-write", url,     name,
+                            timeout,          "UTF8",       options, NULL};
     PGconn *link;
 
-    if (!db_url_is_sound(url)) {
-        snprintf(error, 256, "the database's URL cannot be parsed");
-        return ST_INTERNAL;
-    }
     snprintf(timeout, sizeof(timeout), "%d", timeout_s);
     link = PQconnectdbParams(keys, values, 1);
     must(link != NULL);
-    if (PQstatus(link) != CONNECTION_OK) {
-        copy_line(error, 256, PQerrorMessage(link));
+    free(options);
+    return link;
+}
+
+enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
+                          char error[DB_ADMIN_WHY])
+{
+    struct db_admin *admin;
+    PGconn *link;
+    enum status st;
+
+    if (!db_url_is_sound(url)) {
+        snprintf(error, DB_ADMIN_WHY, "%s", "the URL cannot be parsed: " DB_URL_HINT);
+        return ST_INTERNAL;
+    }
+    link = connect_to(url, name, timeout_s);
+    st = PQstatus(link) == CONNECTION_OK ? check_session(link, error) : ST_UNAVAILABLE;
+    if (st == ST_UNAVAILABLE)
+        copy_reasons(error, PQerrorMessage(link));
+    if (st != ST_OK) {
         PQfinish(link);
-        return ST_UNAVAILABLE;
+        return st;
     }
     PQsetNoticeProcessor(link, on_notice, NULL);
 

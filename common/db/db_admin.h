@@ -19,11 +19,15 @@
 
 struct db_admin;
 
+enum { DB_ADMIN_WHY = 1024 };
+
 /* Makes one attempt, with `timeout_s` for each host of the URL. If that has no
-   target_session_attrs, the server must take writes. On failure writes a sentence to `error`, which
-   never contains the password. */
+   target_session_attrs, the server must take writes. ST_INTERNAL: the URL cannot be parsed, or the
+   database is unusable as it is, for example because its encoding is not UTF8 (db_session.h). On
+   failure writes to `error` the reason, of each address that was tried; it never contains the
+   password. */
 MUST_CHECK enum status db_admin_open(const char *url, const char *name, int timeout_s,
-                                     struct db_admin **out, char error[256]);
+                                     struct db_admin **out, char error[DB_ADMIN_WHY]);
 void db_admin_free(struct db_admin *admin); /* NULL is fine */
 
 /* Runs a script of any number of statements; its rows are dropped. */

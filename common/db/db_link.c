@@ -3,31 +3,22 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
 #include "common/db/db.h"
+#include "common/db/db_session.h"
 
 enum {
     PREPARE_US = 5 * 1000 * 1000,
     ATTEMPT_SPACING_US = 100 * 1000,
     COMPLAINT_SPACING_US = 10 * 1000 * 1000,
     WAIT_SLICE_US = 50 * 1000, /* between two calls of on_wait */
-    STATEMENT_MS = 10 * 1000,
 };
-
-/* Defaults for the session, which the URL may override: a statement's timeout, and how soon the
-   server notices that we are gone. That matters while a statement waits for a lock, and between two
-   statements, where the session of a lost machine would otherwise keep the locks of its open
-   transaction for hours. tcp_user_timeout decides, also between statements, whatever the number of
-   probes: at 9 s, after two unanswered probes. At 5 s, one late answer on a busy machine would end
-   a healthy link. */
-#define SESSION_OPTIONS                                                                            \
-    "-c client_connection_check_interval=1000"                                                     \
-    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
-    " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
 
 /* Between statements the server announces its end in a notice. */
 static void on_notice(void *closure, const PGresult *notice)
@@ -47,6 +38,8 @@ static struct str first_line(const char *message)
 
 static void close_conn(struct db_link *link)
 {
+    lookups_free(link->lookups);
+    link->lookups = NULL;
     PQfinish(link->conn);
     link->conn = NULL;
     link->phase = LINK_DOWN;
@@ -83,29 +76,45 @@ static void add_reason(struct db_link *link, const char *message)
     (void)snprintf(link->reasons + n, left, "%s%.*s", n > 0 ? "; " : "", STR_ARG(reason));
 }
 
+/* Names the server as libpq does. */
 static void add_reason_of_ours(struct db_link *link, const char *message)
 {
-    char named[256];
+    const struct db_host *host = db_hosts_current(&link->hosts);
+    const struct address *ip = db_hosts_address(&link->hosts);
+    char named[320], address[ADDRESS_TEXT + sizeof(" ()")] = "", text[ADDRESS_TEXT];
 
-    (void)snprintf(named, sizeof(named), "server at \"%s\", port %s: %s", PQhost(link->conn),
-                   PQport(link->conn), message);
-    add_reason(link, link->hosts.n > 1 ? named : message);
+    if (ip != NULL) {
+        address_format(ip, text);
+        (void)snprintf(address, sizeof(address), " (%s)", text);
+    }
+    if (link->phase == LINK_LOOKING_UP)
+        (void)snprintf(named, sizeof(named), "server at \"%s\": %s", host->host, message);
+    else
+        (void)snprintf(named, sizeof(named), "server at \"%s\"%s, port %s: %s", PQhost(link->conn),
+                       address, PQport(link->conn), message);
+    add_reason(link, named);
 }
 
 static void forget_reasons(struct db_link *link)
 {
     link->reasons[0] = link->sqlstate[0] = '\0';
-    link->statement = NULL;
+    link->statement = link->objection = NULL;
+}
+
+const char *db_link_trouble(const struct db_link *link)
+{
+    return link->trouble != NULL ? link->trouble : db_hosts_trouble(&link->hosts);
 }
 
 static void end_attempt_with_reasons(struct db_link *link, bool was_silent)
 {
     if (!end_attempt(link, was_silent))
         return;
+    link->trouble = link->objection;
     if (may_complain(link))
         LOG(LOG_WARNING,
-            link->hosts.lacks_role ? db_hosts_trouble(&link->hosts)
-                                   : "database is unreachable; retrying",
+            link->trouble != NULL || link->hosts.lacks_role ? db_link_trouble(link)
+                                                            : "database is unreachable; retrying",
             log_str("statement", link->statement),
             log_str("sqlstate", link->sqlstate[0] != '\0' ? link->sqlstate : NULL),
             log_str("reason", link->reasons));
@@ -116,14 +125,6 @@ static void fail_attempt(struct db_link *link, const char *message)
 {
     add_reason(link, message);
     end_attempt_with_reasons(link, false);
-}
-
-/* For an attempt that has no socket, for example because the host has no address. A lookup that
-   takes longer than the host's limit counts as silence. */
-static void fail_at_once(struct db_link *link, int64_t took_us)
-{
-    add_reason(link, PQerrorMessage(link->conn));
-    end_attempt_with_reasons(link, took_us > db_hosts_current(&link->hosts)->limit_us);
 }
 
 static void fail_at_statement(struct db_link *link, const char *statement, const PGresult *result)
@@ -155,17 +156,82 @@ void db_link_drop(struct db_link *link, const char *why)
     close_conn(link);
 }
 
-static void begin(struct db_link *link)
+/* -- the URL and the lookup --------------------------------------------------------------------- */
+
+/* Takes the text that the URL has now. */
+static void read_url(struct db_link *link)
+{
+    char *url = config_current(link->options.url);
+
+    if (link->url != NULL && strcmp(url, link->url) == 0) {
+        config_forget(url);
+        return;
+    }
+    if (!db_url_is_sound(url)) {
+        config_forget(url);
+        if (may_complain(link))
+            LOG(LOG_WARNING, "the renewed DATABASE_URL cannot be parsed; the former one is used");
+        return;
+    }
+    if (link->url != NULL)
+        db_hosts_release(&link->hosts);
+    config_forget(link->url);
+    link->url = url;
+    db_hosts_init(&link->hosts, url, link->options.may_be_standby);
+}
+
+void db_link_init(struct db_link *link, const struct db_options *options)
+{
+    *link = (struct db_link){.options = *options};
+    link->url = strdup(options->url);
+    must(link->url != NULL);
+    db_hosts_init(&link->hosts, link->url, options->may_be_standby);
+}
+
+void db_link_release(struct db_link *link)
+{
+    close_conn(link);
+    db_hosts_release(&link->hosts);
+    config_forget(link->url);
+}
+
+static void on_addresses(void *closure, const struct address *addresses, size_t n)
+{
+    struct db_link *link = closure;
+
+    link->has_looked_up = true;
+    if (n > 0)
+        db_hosts_found(&link->hosts, addresses, n, clock_mono_us());
+}
+
+/* New for each lookup: a connection that is up needs no sockets to name servers. */
+static void begin_lookup(struct db_link *link)
+{
+    link->phase = LINK_LOOKING_UP;
+    link->lookups = lookups_new(&(struct dns_options){.dns_only = false});
+    if (link->lookups == NULL) {
+        give_attempt_up(link, "there is no descriptor for a lookup", false);
+        return;
+    }
+    link->has_looked_up = false;
+    link->attempt_ends_us = clock_mono_us() + db_hosts_limit_us(&link->hosts);
+    (void)lookup_begin(link->lookups, db_hosts_name(&link->hosts), on_addresses, link);
+}
+
+/* -- connecting ---------------------------------------------------------------------------------- */
+
+static void begin_connecting(struct db_link *link)
 {
     const struct db_host *host = db_hosts_current(&link->hosts);
-    const int64_t began_us = clock_mono_us();
-    char options[sizeof(SESSION_OPTIONS) + 80];
+    const struct address *ip = db_hosts_address(&link->hosts);
+    char address[ADDRESS_TEXT];
+    char *options = db_session_options(link->url, &link->options);
     /* Keys before dbname: the URL overrides them. Keys after it: we override the URL, unless the
        value is NULL. */
     const char *keys[] = {LINK_LOSS_KEYS,
                           "gssencmode",
-                          "options",
                           "dbname",
+                          "options",
                           "application_name",
                           "client_encoding",
                           "target_session_attrs",
@@ -176,38 +242,37 @@ static void begin(struct db_link *link)
     const char *values[] = {
         LINK_LOSS_VALUES,
         "disable",
+        link->url,
         options,
-        link->options.url,
         link->options.name,
         "UTF8",
         link->hosts.attrs_for_libpq,
         host->host,
-        host->hostaddr,
+        ip != NULL ? address : host->hostaddr, /* `host` is then the name in the certificate */
         host->port,
         NULL,
     };
 
-    (void)snprintf(options, sizeof(options),
-                   SESSION_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d",
-                   link->options.lock_ms,
-                   link->options.statement_ms > 0 ? link->options.statement_ms : STATEMENT_MS);
-    watchdog_kick_at(began_us);
+    if (ip != NULL)
+        address_format(ip, address);
+    watchdog_kick();
     link->conn = PQconnectStartParams(keys, values, 1);
     must(link->conn != NULL);
+    free(options);
     link->phase = LINK_CONNECTING;
     link->polling = PGRES_POLLING_WRITING;
-    link->attempt_ends_us = clock_mono_us() + host->limit_us;
-    if (PQstatus(link->conn) == CONNECTION_BAD)
-        fail_at_once(link, clock_mono_us() - began_us);
+    link->attempt_ends_us = clock_mono_us() + db_hosts_limit_us(&link->hosts);
+    if (PQstatus(link->conn) == CONNECTION_BAD) /* it has no socket */
+        fail_attempt(link, PQerrorMessage(link->conn));
 }
 
-static int slice_ms(int64_t until_us)
+static void begin(struct db_link *link)
 {
-    const int64_t left_us = until_us - clock_mono_us();
-
-    if (left_us <= 0)
-        return 0;
-    return left_us < WATCHDOG_SLICE_MS * 1000 ? (int)((left_us + 999) / 1000) : WATCHDOG_SLICE_MS;
+    read_url(link);
+    if (db_hosts_name(&link->hosts) != NULL)
+        begin_lookup(link);
+    else
+        begin_connecting(link);
 }
 
 /* > 0: ready; 0: the time is over. */
@@ -217,66 +282,12 @@ static int wait_for(int fd, short events, int64_t until_us)
     int n;
 
     do {
-        n = poll(&p, 1, slice_ms(until_us));
+        n = poll(&p, 1, clock_left_ms(until_us, clock_mono_us(), WATCHDOG_SLICE_MS));
         watchdog_kick();
     } while (n == 0 && clock_mono_us() < until_us);
     must(n >= 0 || errno == EINTR);
     /* Interrupted: the caller checks, finds nothing and waits again. */
     return n < 0 ? 1 : n;
-}
-
-bool db_columns_are(const PGresult *result, const char *columns, char why[256])
-{
-    const char *next = columns != NULL ? columns : "";
-
-    for (int i = 0;; i++) {
-        const char *name = i < PQnfields(result) ? PQfname(result, i) : "";
-        const size_t n = strcspn(next, " ");
-
-        if (strlen(name) != n || strncmp(name, next, n) != 0) {
-            snprintf(why, 256, "column %d is \"%s\", not \"%.*s\"", i + 1, name, (int)n, next);
-            return false;
-        }
-        if (n == 0)
-            return true;
-        next += n + strspn(next + n, " ");
-    }
-}
-
-static const struct db_statement own_statements[LINK_STATEMENTS] = {
-    [LINK_BEGIN] = {.name = "db_begin", .text = "BEGIN"},
-    [LINK_COMMIT] = {.name = "db_commit", .text = "COMMIT"},
-    [LINK_ROLLBACK] = {.name = "db_rollback", .text = "ROLLBACK"},
-};
-
-int db_link_statement(const struct db_link *link, enum link_statement statement)
-{
-    return (int)link->options.n_statements + (int)statement;
-}
-
-/* From the registry, or one of our own after it. */
-static const struct db_statement *statement_at(const struct db_link *link, size_t i)
-{
-    const size_t n = link->options.n_statements;
-
-    return i < n ? &link->options.statements[i] : &own_statements[i - n];
-}
-
-const char *db_link_statement_name(const struct db_link *link, int statement)
-{
-    return statement_at(link, (size_t)statement)->name;
-}
-
-static bool send_statements(struct db_link *link)
-{
-    for (size_t i = 0; i < link->options.n_statements + LINK_STATEMENTS; i++) {
-        const struct db_statement *statement = statement_at(link, i);
-
-        if (!PQsendPrepare(link->conn, statement->name, statement->text, 0, NULL) ||
-            !PQsendDescribePrepared(link->conn, statement->name))
-            return false;
-    }
-    return PQpipelineSync(link->conn);
 }
 
 static void begin_preparing(struct db_link *link)
@@ -292,10 +303,28 @@ static void begin_preparing(struct db_link *link)
     link->attempt_ends_us = clock_mono_us() + PREPARE_US;
     PQsetNoticeReceiver(link->conn, on_notice, link);
     link->phase = LINK_PREPARING;
-    link->n_described = 0;
+    link->n_replies = 0;
     if (PQsetnonblocking(link->conn, 1) != 0 || !PQenterPipelineMode(link->conn) ||
-        !send_statements(link))
+        !db_link_send_statements(link))
         fail_attempt(link, PQerrorMessage(link->conn));
+}
+
+static void step_looking_up(struct db_link *link, int64_t until_us)
+{
+    const int64_t due_us =
+        clock_mono_us() + lookups_timeout_ms(link->lookups, WATCHDOG_SLICE_MS) * INT64_C(1000);
+
+    wait_for(lookups_descriptor(link->lookups), POLLIN, due_us < until_us ? due_us : until_us);
+    lookups_process(link->lookups);
+    if (!link->has_looked_up)
+        return;
+    if (db_hosts_address(&link->hosts) == NULL) {
+        give_attempt_up(link, "no address was found for this name", false);
+        return;
+    }
+    lookups_free(link->lookups);
+    link->lookups = NULL;
+    begin_connecting(link);
 }
 
 static void step_connecting(struct db_link *link, int64_t until_us)
@@ -315,17 +344,30 @@ static void step_connecting(struct db_link *link, int64_t until_us)
    columns. */
 static void check_described(struct db_link *link, const PGresult *result)
 {
-    const struct db_statement *statement = statement_at(link, link->n_described / 2);
+    const struct db_statement *statement = db_link_statement_at(link, (link->n_replies - 1) / 2);
     char why[256];
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         fail_at_statement(link, statement->name, result);
-    } else if (link->n_described % 2 == 1 && !db_columns_are(result, statement->columns, why)) {
+    } else if (link->n_replies % 2 == 0 && !db_columns_are(result, statement->columns, why)) {
         if (may_complain(link))
             LOG(LOG_ERROR, "a statement's columns differ from those in its file; retrying",
                 log_str("statement", statement->name), log_str("reason", why));
         (void)end_attempt(link, false);
     }
+}
+
+static void check_settings(struct db_link *link, const PGresult *result)
+{
+    char why[DB_SESSION_WHY];
+
+    if (PQresultStatus(result) != PGRES_TUPLES_OK) {
+        fail_at_statement(link, "settings", result);
+        return;
+    }
+    link->objection = db_session_objection(result, why);
+    if (link->objection != NULL)
+        give_attempt_up(link, why, false);
 }
 
 static void step_preparing(struct db_link *link, int64_t until_us)
@@ -339,15 +381,18 @@ static void step_preparing(struct db_link *link, int64_t until_us)
         return;
     }
     if (result == NULL) {
-        link->n_described++;
+        link->n_replies++;
         return;
     }
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC) {
         link->phase = LINK_UP;
         link->next_complaint_us = 0;
         forget_reasons(link);
+        link->trouble = NULL;
         db_hosts_succeed(&link->hosts);
         LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
+    } else if (link->n_replies == 0) {
+        check_settings(link, result);
     } else {
         check_described(link, result);
     }
@@ -358,7 +403,9 @@ static void step(struct db_link *link, int64_t until_us)
 {
     if (link->phase != LINK_DOWN && link->attempt_ends_us < until_us)
         until_us = link->attempt_ends_us;
-    if (link->phase == LINK_CONNECTING)
+    if (link->phase == LINK_LOOKING_UP)
+        step_looking_up(link, until_us);
+    else if (link->phase == LINK_CONNECTING)
         step_connecting(link, until_us);
     else if (link->phase == LINK_PREPARING)
         step_preparing(link, until_us);
@@ -376,12 +423,28 @@ enum status db_link_connect(struct db_link *link, int64_t until_us)
         if (link->phase == LINK_UP)
             return ST_OK;
         if (link->phase != LINK_DOWN && clock_mono_us() >= link->attempt_ends_us)
-            give_attempt_up(link, "no answer in time", true);
+            give_attempt_up(link,
+                            link->phase == LINK_LOOKING_UP ? "its name was not looked up in time"
+                                                           : "no answer in time",
+                            true);
         /* Continues with data that libpq has already read: poll() on the socket does not show
            it. */
     } while (clock_mono_us() < until_us ||
              (link->phase == LINK_PREPARING && !PQisBusy(link->conn)));
     return ST_UNAVAILABLE;
+}
+
+int db_link_socket(const struct db_link *link)
+{
+    if (link->phase == LINK_LOOKING_UP)
+        return lookups_descriptor(link->lookups);
+    return link->conn != NULL ? PQsocket(link->conn) : -1;
+}
+
+short db_link_events(const struct db_link *link)
+{
+    return link->phase == LINK_CONNECTING && link->polling != PGRES_POLLING_READING ? POLLOUT
+                                                                                    : POLLIN;
 }
 
 enum status db_link_wait(struct db_link *link, int64_t until_us)

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <h2o.h>
-#include <netdb.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
+#include "common/http/bound_socket.h"
 #include "common/http/framing.h"
 #include "common/http/response.h"
 #include "common/json/json.h"
@@ -304,24 +304,15 @@ static void set_up(struct admin *admin, int listen_fd)
 
 static int listen_on(const char *address, uint16_t port)
 {
-    const struct addrinfo hints = {.ai_family = AF_UNSPEC,
-                                   .ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE};
-    struct addrinfo *where = NULL;
-    char service[8];
-    int on = 1;
+    const int fd = bound_socket(address, port, false);
+    int error;
 
-    (void)snprintf(service, sizeof(service), "%u", port);
-    if (getaddrinfo(address, service, &hints, &where) != 0)
-        return -1;
-    int fd = socket(where->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd >= 0 && (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-                    bind(fd, where->ai_addr, where->ai_addrlen) != 0 || listen(fd, BACKLOG) != 0)) {
-        close(fd);
-        fd = -1;
-    }
-    freeaddrinfo(where);
-    return fd;
+    if (fd < 0 || listen(fd, BACKLOG) == 0)
+        return fd;
+    error = errno;
+    close(fd);
+    errno = error;
+    return -1;
 }
 
 /* Blocks all signals on this thread, which leaves them to the others. */

@@ -223,6 +223,7 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
         close_call(call);
         return st;
     }
+    calls->n_started++;
     call->link = calls->link;
     call->on_end = request->on_end;
     call->owner = request->owner;

@@ -28,9 +28,11 @@
    time. If it is overdue another is sent, because losing one message does not mean that the bus is
    down. Its absence is counted in ticks of our own timer, not measured in time: a delay of the
    program delays the timer, too. The bus counts as silent until it has answered on the present
-   link. */
+   link. While the program makes no calls and the bus answers, the timer rests: it ticks every two
+   seconds, for readiness, and at once when a call is made. */
 
 #define HEARTBEAT_MS           25
+#define HEARTBEAT_REST_MS      2000
 #define HEARTBEAT_RESEND_TICKS 40 /* ticks until another is sent */
 #define HEARTBEAT_GRACE_TICKS  20 /* ticks of silence that may be due to a lack of CPU */
 
@@ -90,6 +92,7 @@ struct calls {
     struct call *at;
     size_t max;
     uint32_t first_free;
+    uint64_t n_started;
     unsigned link; /* how often the link was lost */
     int64_t short_ms;
     h2o_timeout_t timeout; /* of calls with CALL_TIMEOUT_SHORT */

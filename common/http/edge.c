@@ -14,44 +14,8 @@
 #define SEND_BUDGET_BYTES ((size_t)64 * 1024 * 1024)
 #define FAREWELL_MS       500
 #define STOP_MS           8000
-#define POLL_MS           100
 
 /* -- the clock ------------------------------------------------------------------------------- */
-
-void clock_check_note(struct clock_check *check, int64_t asked_ms, int64_t heard_ms,
-                      int64_t theirs_ms)
-{
-    int64_t apart_ms = 0;
-
-    if (theirs_ms < asked_ms)
-        apart_ms = asked_ms - theirs_ms;
-    else if (theirs_ms > heard_ms)
-        apart_ms = heard_ms - theirs_ms;
-    check->apart_ms[check->n++ % CLOCK_CHECK_REPLIES] = apart_ms;
-}
-
-int64_t clock_check_apart_ms(const struct clock_check *check)
-{
-    const unsigned n = check->n < CLOCK_CHECK_REPLIES ? check->n : CLOCK_CHECK_REPLIES;
-    int64_t nearest_ms = n > 0 ? check->apart_ms[0] : 0;
-
-    for (unsigned i = 1; i < n; i++)
-        if (llabs(check->apart_ms[i]) < llabs(nearest_ms))
-            nearest_ms = check->apart_ms[i];
-    return nearest_ms;
-}
-
-int64_t clock_check_apart_s(const struct clock_check *check)
-{
-    const int64_t apart_ms = clock_check_apart_ms(check);
-
-    return (apart_ms + (apart_ms > 0 ? 999 : -999)) / 1000;
-}
-
-bool clock_check_is_apart(const struct clock_check *check)
-{
-    return llabs(clock_check_apart_ms(check)) > CLOCK_APART_MS;
-}
 
 static void note_clock(struct edge *edge, int64_t theirs_ms)
 {
@@ -124,6 +88,7 @@ static void note_bus(struct edge *edge)
 {
     bool ready = calls_can_start(&edge->calls) && listen_to_clients(edge);
 
+    atomic_store(&edge->bus_trouble, bus_trouble(edge->bus));
     if (edge->options->hooks.on_bus_settled != NULL && !calls_may_wait(&edge->calls))
         edge->options->hooks.on_bus_settled(edge);
     if (ready == atomic_load(&edge->ready))
@@ -151,6 +116,36 @@ static void tick_heartbeat(struct edge *edge)
         metric_add(edge_metrics.heartbeats_missed, 1);
     }
     note_bus(edge);
+}
+
+/* Something depends on the next tick: a request, readiness while the bus does not answer, or a
+   listener that does not accept. */
+static bool is_in_use(const struct edge *edge)
+{
+    return edge->requests > 0 || edge->calls.n_started != edge->n_calls_ticked ||
+           !atomic_load(&edge->ready) || edge->plain.paused || edge->secure.paused;
+}
+
+static void schedule_tick(struct edge *edge)
+{
+    const bool is_short = !edge->rests || edge->heartbeat.awaited;
+
+    h2o_timeout_unlink(&edge->heartbeat_timer);
+    h2o_timeout_link(edge->context.loop, is_short ? &edge->heartbeat_timeout : &edge->rest_timeout,
+                     &edge->heartbeat_timer);
+}
+
+/* At the end of a step: the first call after a rest takes a heartbeat along, since the latest one
+   says nothing of the bus as it is now. */
+static void end_rest(struct edge *edge)
+{
+    if (!edge->rests || !is_in_use(edge))
+        return;
+    edge->rests = false;
+    if (edge->heartbeat.awaited)
+        return; /* one is on its way already */
+    tick_heartbeat(edge);
+    schedule_tick(edge);
 }
 
 /* -- what other threads tell the loop -------------------------------------------------------- */
@@ -183,6 +178,7 @@ static void handle_post(struct edge *edge, enum post_kind kind)
             edge->options->hooks.on_link_up(edge);
         heartbeat_reset(&edge->heartbeat);
         tick_heartbeat(edge); /* does not wait for the timer */
+        schedule_tick(edge);
         return;
     case POST_LINK_DOWN:
         heartbeat_reset(&edge->heartbeat);
@@ -221,6 +217,8 @@ static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
     }
     heartbeat_received(&edge->heartbeat);
     note_bus(edge);
+    if (edge->rests)
+        schedule_tick(edge);
     bus_message_free(message);
 }
 
@@ -284,13 +282,18 @@ static void flush(struct edge *edge)
 static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
 {
     struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
+    const bool begins_rest = !edge->rests && !edge->heartbeat.awaited && !is_in_use(edge);
 
-    h2o_timeout_link(edge->context.loop, &edge->heartbeat_timeout, timer);
     if (edge->bus_socket == NULL)
         watch_bus(edge); /* perhaps too many files were open */
-    tick_heartbeat(edge);
     listener_resume(&edge->plain);
     listener_resume(&edge->secure);
+    edge->n_calls_ticked = edge->calls.n_started;
+    if (begins_rest)
+        edge->rests = true;
+    else
+        tick_heartbeat(edge);
+    schedule_tick(edge);
 }
 
 /* -- life ------------------------------------------------------------------------------------ */
@@ -325,11 +328,19 @@ static bool open_listeners(struct edge *edge)
 
     if (listener_open(&edge->plain, &edge->connections, &edge->context, &listener) != ST_OK)
         return false;
-    if (options->tls == NULL)
+    if (options->certificate == NULL)
         return true;
     listener.port = options->tls_port;
-    listener.tls = options->tls;
+    listener.certificate = options->certificate;
     return listener_open(&edge->secure, &edge->connections, &edge->context, &listener) == ST_OK;
+}
+
+static void on_connection_closed(struct connections *connections)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, connections, connections);
+
+    listener_resume(&edge->plain);
+    listener_resume(&edge->secure);
 }
 
 static bool open_all(struct edge *edge)
@@ -340,7 +351,8 @@ static bool open_all(struct edge *edge)
     must(loop != NULL);
     h2o_context_init(&edge->context, loop, options->http);
     h2o_multithread_register_receiver(edge->context.queue, &edge->inbox, on_posts);
-    connections_init(&edge->connections, options->connections_max, options->trusted);
+    connections_init(&edge->connections, loop, &options->connections);
+    edge->connections.on_closed = on_connection_closed;
     lingering_close_init(&edge->lingering, loop);
     h2o_timeout_init(loop, &edge->send_timeout, SEND_MS);
     h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND],
@@ -354,6 +366,7 @@ static bool open_all(struct edge *edge)
                options->command_timeout_ms);
     heartbeat_init(&edge->heartbeat, options->bus_timeout_ms);
     h2o_timeout_init(loop, &edge->heartbeat_timeout, HEARTBEAT_MS);
+    h2o_timeout_init(loop, &edge->rest_timeout, HEARTBEAT_REST_MS);
     h2o_timeout_init(loop, &edge->clock_timeout, CLOCK_CHECK_MS);
     edge->clock_timer.cb = on_clock_due;
     h2o_timeout_link(loop, &edge->clock_timeout, &edge->clock_timer);
@@ -364,28 +377,33 @@ static bool open_all(struct edge *edge)
     return true;
 }
 
-static void run_once(struct edge *edge)
+static void run_once(struct edge *edge, int64_t max_ms)
 {
     watchdog_kick();
+    end_rest(edge);
     flush(edge);
-    (void)h2o_evloop_run(edge->context.loop, POLL_MS); /* fails if a signal interrupts it */
+    (void)h2o_evloop_run(edge->context.loop, (int32_t)max_ms); /* fails if a signal interrupts it */
 }
 
 static void run_while(struct edge *edge, const size_t *count, int64_t max_ms)
 {
-    int64_t until_us = clock_mono_us() + max_ms * 1000;
+    const int64_t until_us = clock_mono_us() + max_ms * 1000;
+    int left_ms;
 
-    while (*count > 0 && clock_mono_us() < until_us)
-        run_once(edge);
+    while (*count > 0 &&
+           (left_ms = clock_left_ms(until_us, clock_mono_us(), WATCHDOG_SLICE_MS)) > 0)
+        run_once(edge, left_ms);
 }
 
-/* From now on every response closes its connection. Waits for busy clients to leave, then for long
-   requests; connections left after that are idle or lost. */
+/* From now on every response closes its connection. Waits for busy clients to leave, ends idle
+   connections, and waits for long requests; connections left after that are lost. */
 static void drain(struct edge *edge)
 {
     listener_close(&edge->plain);
     listener_close(&edge->secure);
     h2o_context_request_shutdown(&edge->context);
+    run_while(edge, &edge->connections.n, FAREWELL_MS);
+    connections_end_idle(&edge->connections);
     run_while(edge, &edge->connections.n, FAREWELL_MS);
     run_while(edge, &edge->requests, STOP_MS);
     LOG(LOG_INFO, "loop stopped", log_int("cut_off", (int64_t)edge->requests));
@@ -406,7 +424,7 @@ static void *run(void *self)
         return NULL;
     watchdog_begin("loop");
     while (!edge->stopping)
-        run_once(edge);
+        run_once(edge, WATCHDOG_SLICE_MS);
     drain(edge);
     watchdog_end();
     bus_free(edge->bus);
@@ -439,6 +457,11 @@ void edge_join(struct edge *edge)
 bool edge_clock_is_apart(const struct edge *edge)
 {
     return atomic_load(&edge->clock_is_apart);
+}
+
+const char *edge_bus_trouble(const struct edge *edge)
+{
+    return bus_trouble_text(atomic_load(&edge->bus_trouble));
 }
 
 bool edge_is_ready(const struct edge *edge)

@@ -8,8 +8,9 @@
  * Owns     edge_start() opens the listeners and the bus on a thread of its own, which runs until
  *          edge_stop() and then closes them. The struct itself, the first member of a program's own,
  *          is never freed: it lives as long as the process.
- * Threads  edge_start() and edge_join() on the main thread; edge_stop(), edge_is_ready() and
- *          edge_listens() on any; everything else, hooks included, on the loop's own.
+ * Threads  edge_start() and edge_join() on the main thread; edge_stop(), edge_is_ready(),
+ *          edge_bus_trouble() and edge_listens() on any; everything else, hooks included, on the
+ *          loop's own.
  */
 #ifndef COMMON_HTTP_EDGE_H
 #define COMMON_HTTP_EDGE_H
@@ -19,34 +20,10 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "common/http/clock_check.h"
 #include "common/http/edge_request.h"
+#include "common/http/lingering_close.h"
 #include "common/http/listener.h"
-
-/* -- the clock ------------------------------------------------------------------------------- */
-
-/* How far the clock of this machine is from the services' clocks. Deadlines and the times of audit
-   entries are set here and checked there. A reply that carries the time gives a lower bound: it was
-   written between the request and its arrival, so only a difference beyond that interval is due to
-   the clocks. Since a service may itself have a wrong clock, the smallest difference of the latest
-   three replies counts. */
-
-#define CLOCK_CHECK_MS      5000 /* from one request to the next */
-#define CLOCK_CHECK_REPLIES 3
-#define CLOCK_APART_MS      5000 /* the largest difference allowed */
-
-struct clock_check {
-    int64_t apart_ms[CLOCK_CHECK_REPLIES]; /* ours minus theirs */
-    unsigned n;                            /* replies so far */
-};
-
-/* Unix milliseconds: the times of request and reply by our clock, and the time in the reply. */
-void clock_check_note(struct clock_check *check, int64_t asked_ms, int64_t heard_ms,
-                      int64_t theirs_ms);
-/* Positive: our clock is ahead. 0 if there was no reply. */
-int64_t clock_check_apart_ms(const struct clock_check *check);
-/* Whole seconds, rounded away from 0. */
-int64_t clock_check_apart_s(const struct clock_check *check);
-bool clock_check_is_apart(const struct clock_check *check);
 
 /* -- the loop -------------------------------------------------------------------------------- */
 
@@ -69,12 +46,12 @@ struct edge_options {
     const char *inbox_prefix; /* of our user on the bus */
     int64_t command_timeout_ms;
     unsigned bus_timeout_ms; /* without a heartbeat for this long, requests are refused */
-    size_t connections_max, calls_max;
-    const struct networks *trusted; /* proxies, whose number of connections is not limited */
+    struct connections_options connections;
+    size_t calls_max;
     const char *address;
     uint16_t port, tls_port;
-    SSL_CTX *tls; /* NULL: no second listener */
-    bool shared;  /* other loops listen on these ports, too */
+    struct tls_certificate *certificate; /* NULL: no second listener */
+    bool shared;                         /* other loops listen on these ports, too */
     /* Log every response, not only failures: logs_all for debugging, logs_access as an access log,
        with level info. */
     bool logs_all, logs_access;
@@ -97,8 +74,10 @@ struct edge {
     h2o_socket_t *bus_changed; /* likewise */
     h2o_multithread_receiver_t inbox;
     struct heartbeat heartbeat;
-    h2o_timeout_t heartbeat_timeout;
+    h2o_timeout_t heartbeat_timeout, rest_timeout;
     h2o_timeout_entry_t heartbeat_timer;
+    bool rests;              /* nothing depends on the heartbeat, which is sent less often */
+    uint64_t n_calls_ticked; /* calls.n_started at the latest tick of the timer */
     atomic_bool ready;
     atomic_bool listens;   /* from the bus's first answer on */
     bool found_port_taken; /* when it tried to listen */
@@ -107,6 +86,7 @@ struct edge {
     h2o_timeout_t clock_timeout;
     h2o_timeout_entry_t clock_timer;
     atomic_bool clock_is_apart;
+    _Atomic(enum bus_trouble) bus_trouble; /* at the last tick */
     struct calls calls;
 
     h2o_timeout_t limit_timeouts[EDGE_REQUEST_LIMITS];
@@ -123,7 +103,9 @@ MUST_CHECK bool edge_start(struct edge *edge, const struct edge_options *options
 void edge_stop(struct edge *edge);           /* starts stopping */
 void edge_join(struct edge *edge);           /* returns when it has stopped */
 bool edge_is_ready(const struct edge *edge); /* it listens, the bus is up and answers */
-bool edge_listens(const struct edge *edge);  /* requests are answered, perhaps with 503 */
+/* Why the bus is not up, a constant text; NULL: it is up. */
+const char *edge_bus_trouble(const struct edge *edge);
+bool edge_listens(const struct edge *edge); /* requests are answered, perhaps with 503 */
 /* Its clock is too far from the services' to set deadlines and times for them. */
 bool edge_clock_is_apart(const struct edge *edge);
 

@@ -191,7 +191,7 @@ bool client_is_https(bool own_tls, const struct address *peer, const struct netw
 
 static void set_client(struct edge_request *request, const struct request_headers *headers)
 {
-    const struct networks *trusted = request->edge->options->trusted;
+    const struct networks *trusted = request->edge->options->connections.trusted;
     struct sockaddr_storage storage = {.ss_family = AF_UNSPEC};
     h2o_conn_t *conn = request->req->conn;
     struct address peer;
@@ -264,7 +264,7 @@ enum status edge_request_call(struct edge_request *request, const struct call_re
     return st;
 }
 
-enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body)
+static enum outcome read_outcome(enum call_end end, struct bus_message *message, struct str *body)
 {
     enum outcome outcome = OUTCOME_UNCERTAIN;
 
@@ -281,6 +281,14 @@ enum outcome call_outcome(enum call_end end, struct bus_message *message, struct
     *body = bus_message_body(message);
     /* A success without its resource cannot be trusted. */
     return outcome_code(outcome) == NULL && body->n == 0 ? OUTCOME_UNCERTAIN : outcome;
+}
+
+enum outcome call_outcome(enum call_end end, struct bus_message *message, bool writes,
+                          struct str *body)
+{
+    const enum outcome outcome = read_outcome(end, message, body);
+
+    return outcome == OUTCOME_UNCERTAIN && !writes ? OUTCOME_UNAVAILABLE : outcome;
 }
 
 /* -- its response ---------------------------------------------------------------------------- */

@@ -133,10 +133,11 @@ MUST_CHECK enum status edge_request_call(struct edge_request *request,
 /* Cancels the call that is in flight, if there is one. */
 void edge_request_cancel_call(struct edge_request *request);
 
-/* How a command ended. OUTCOME_UNCERTAIN: it may have been carried out, with an unknown result.
-   *body, which points into the message, is the service's answer, or STR_NONE if we must write our
-   own. */
-enum outcome call_outcome(enum call_end end, struct bus_message *message, struct str *body);
+/* How a command ended. OUTCOME_UNCERTAIN: it may have been carried out, with an unknown result; one
+   that only reads has then changed nothing, and is OUTCOME_UNAVAILABLE. *body, which points into the
+   message, is the service's answer, or STR_NONE if we must write our own. */
+enum outcome call_outcome(enum call_end end, struct bus_message *message, bool writes,
+                          struct str *body);
 
 /* -- its response ---------------------------------------------------------------------------- */
 

@@ -223,13 +223,13 @@ static bool is_method(struct str method)
     return method.n > 0;
 }
 
-/* Origin form: a path of visible ASCII. */
-static bool is_path(struct str target)
+/* Visible ASCII. */
+static bool is_visible(struct str target)
 {
     for (size_t i = 0; i < target.n; i++)
         if (target.p[i] <= ' ' || target.p[i] >= 0x7f)
             return false;
-    return target.n > 0 && target.p[0] == '/';
+    return true;
 }
 
 /* A character of a name. Commas are valid, too, but one is more likely to separate two hosts. */
@@ -280,6 +280,32 @@ static bool is_host(struct str host)
     return n == host.n || host.p[n] == ':';
 }
 
+/* Reduces the absolute form (http://host/path) to the path and the host, as RFC 9112, 3.2.2 demands
+   of every server; with the origin form the host is STR_NONE. Without a path it is that of the root,
+   where no query is read. False: it is neither form. */
+static bool split_target(struct str *target, struct str *host)
+{
+    struct str rest = *target;
+    size_t n = 0;
+
+    *host = STR_NONE;
+    if (!is_visible(rest))
+        return false;
+    if (rest.n > 0 && rest.p[0] == '/')
+        return true;
+    if (rest.n > 7 && str_equal_nocase((struct str){rest.p, 7}, STR("http://")))
+        rest = str_skip(rest, 7);
+    else if (rest.n > 8 && str_equal_nocase((struct str){rest.p, 8}, STR("https://")))
+        rest = str_skip(rest, 8);
+    else
+        return false;
+    while (n < rest.n && rest.p[n] != '/' && rest.p[n] != '?')
+        n++;
+    *host = (struct str){rest.p, n};
+    *target = n < rest.n && rest.p[n] == '/' ? str_skip(rest, n) : STR("/");
+    return is_host(*host);
+}
+
 static bool has_bare_line_feed(const char *p, size_t n)
 {
     const char *at = p, *end = p + n;
@@ -292,8 +318,10 @@ static bool has_bare_line_feed(const char *p, size_t n)
     return false;
 }
 
-/* The headers that concern framing. */
+/* The target, and the headers that concern framing. */
 struct framing {
+    struct str target; /* origin form */
+    struct str host;   /* of a target in absolute form, or STR_NONE */
     size_t hosts, lengths, codings;
     bool host_valid, length_valid, chunked, expectation_met;
     size_t length_at; /* index of Content-Length */
@@ -312,6 +340,8 @@ static void note_header(struct framing *framing, struct phr_header *header, size
     if (str_equal_nocase(name, STR("host"))) {
         framing->hosts++;
         framing->host_valid = is_host(value);
+        if (framing->host.p != NULL)
+            value = framing->host;
     } else if (str_equal_nocase(name, STR("content-length"))) {
         framing->lengths++;
         framing->length_at = index;
@@ -366,18 +396,17 @@ static void forget_expectations(struct phr_header *headers, size_t *n)
 }
 
 /* Checks a parsed request, whose request line and headers are the first `n` bytes of `p`. */
-static enum framing_fault check(const char *p, size_t n, struct str method, struct str target,
-                                int minor_version, struct phr_header *headers, size_t n_headers,
+static enum framing_fault check(const char *p, size_t n, struct str method, int minor_version,
+                                struct phr_header *headers, size_t n_headers,
                                 struct framing *framing)
 {
-    *framing = (struct framing){.expectation_met = true};
     if (n > FRAMING_HEADER_MAX)
         return FRAMING_HEADERS_TOO_LARGE;
     if (has_bare_line_feed(p, n))
         return FRAMING_BARE_LINE_FEED;
     if (!is_method(method))
         return FRAMING_METHOD;
-    if (!is_path(target))
+    if (!split_target(&framing->target, &framing->host))
         return FRAMING_TARGET;
     for (size_t i = 0; i < n_headers; i++) {
         if (headers[i].name == NULL)
@@ -404,18 +433,20 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
                        n_seen);
     if (used == -2 && n <= FRAMING_HEADER_MAX)
         return used;
+    framing = (struct framing){.target = {*target, *target_n}, .expectation_met = true};
     if (used > 0 && *minor_version == 0)
         forget_expectations(headers, n_headers);
     if (used > 0)
-        fault =
-            check(p, (size_t)used, (struct str){*method, *method_n},
-                  (struct str){*target, *target_n}, *minor_version, headers, *n_headers, &framing);
+        fault = check(p, (size_t)used, (struct str){*method, *method_n}, *minor_version, headers,
+                      *n_headers, &framing);
     else
         fault = used == -2 ? FRAMING_HEADERS_TOO_LARGE : FRAMING_MALFORMED;
+    latest = fault;
+    *target = framing.target.p;
+    *target_n = framing.target.n;
     if (fault == FRAMING_SOUND)
         return used;
 
-    latest = fault;
     if (fault == FRAMING_BODY_TOO_LARGE) {
         /* The handler must answer this like any other request; only the body is not read. */
         remove_header(headers, n_headers, framing.length_at);

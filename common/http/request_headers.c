@@ -15,6 +15,7 @@ static const struct {
     }
     HEADER(ONE, "authorization", authorization),
     HEADER(ONE, "content-type", content_type),
+    HEADER(ONE, "content-encoding", content_encoding),
     HEADER(ONE, "user-agent", user_agent),
     HEADER(ONE, "accept-encoding", accept_encoding),
     HEADER(ONE, "if-none-match", if_none_match),
@@ -137,10 +138,43 @@ bool media_accepts_json(const struct str *values, size_t n)
     return wanted || !any;
 }
 
-bool media_is_json(struct str value)
+/* ASCII is UTF-8 as well. */
+static bool is_utf8(struct str charset)
 {
-    struct str rest = value;
-    struct str type = trim_and_cut(&rest, ';');
+    static const struct str names[] = {{"utf-8", 5}, {"utf8", 4}, {"us-ascii", 8}};
 
-    return str_equal_nocase(type, STR("application/json"));
+    if (charset.n > 2 && charset.p[0] == '"' && charset.p[charset.n - 1] == '"')
+        charset = (struct str){charset.p + 1, charset.n - 2};
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (str_equal_nocase(charset, names[i]))
+            return true;
+    return false;
+}
+
+static bool has_other_charset(struct str parameters)
+{
+    while (parameters.p != NULL) {
+        struct str value = trim_and_cut(&parameters, ';');
+        const struct str name = str_cut(&value, '=');
+
+        if (value.p != NULL && str_equal_nocase(name, STR("charset")) && !is_utf8(value))
+            return true;
+    }
+    return false;
+}
+
+const char *media_body_error(const struct request_headers *headers)
+{
+    struct str rest = request_header_once(&headers->content_type);
+    const struct str type = trim_and_cut(&rest, ';');
+    const struct request_header *coding = &headers->content_encoding;
+
+    if (!str_equal_nocase(type, STR("application/json")))
+        return "Content-Type must be application/json";
+    if (has_other_charset(rest))
+        return "The body must be UTF-8; send it as Content-Type: application/json";
+    if (coding->n > 1 ||
+        (coding->n == 1 && !str_equal_nocase(str_trim_ows(coding->value), STR("identity"))))
+        return "The body must not be compressed; send it as it is, without Content-Encoding";
+    return NULL;
 }

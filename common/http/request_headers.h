@@ -29,7 +29,7 @@ struct request_header_lines {
 };
 
 struct request_headers {
-    struct request_header authorization, content_type, user_agent;
+    struct request_header authorization, content_type, content_encoding, user_agent;
     struct request_header accept_encoding, if_none_match;
     struct request_header origin, csrf_token, fetch_site;
     struct request_header forwarded_proto, traceparent;
@@ -48,7 +48,9 @@ struct str request_header_once(const struct request_header *header);
    of several matching ranges the most specific decides. */
 bool media_accepts_json(const struct str *values, size_t n);
 
-/* Whether a Content-Type is application/json; parameters may follow. STR_NONE is not. */
-bool media_is_json(struct str value);
+/* What is wrong with the form of a body, by the headers, as a sentence for the client; NULL: it is
+   JSON in UTF-8 that is not compressed. Without a charset it is UTF-8; other parameters are
+   ignored. */
+const char *media_body_error(const struct request_headers *headers);
 
 #endif

@@ -154,11 +154,13 @@ static void read_int(const struct field *field, const json_t *value, const char 
 {
     const int64_t number = json_integer_value(value);
 
-    if (!json_is_integer(value) || number < field->min || number > field->max)
+    if (json_is_integer(value) && number >= field->min && number <= field->max)
+        *slot = (struct field_int){.given = true, .value = number};
+    else if (field->error != NULL)
+        errors_add(errors, INVALID, path, "%s", field->error);
+    else
         errors_add(errors, INVALID, path, "must be an integer from %" PRId64 " to %" PRId64,
                    field->min, field->max);
-    else
-        *slot = (struct field_int){.given = true, .value = number};
 }
 
 static void read_bool(const json_t *value, const char *path, struct field_bool *slot,

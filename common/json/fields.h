@@ -66,6 +66,13 @@ enum field_kind {
     FIELD_CUSTOM,     /* what `read` writes */
 };
 
+/* Times are whole Unix seconds. Clients often send milliseconds, which the message therefore names. */
+#define UNIX_SECONDS_MAX INT64_C(253402300799) /* the end of the year 9999 */
+#define UNIX_SECONDS_ERROR                                                                         \
+    "must be Unix seconds (not milliseconds), an integer from 0 to 253402300799"
+
+#define FIELD_OF_SECONDS .kind = FIELD_INT, .max = UNIX_SECONDS_MAX, .error = UNIX_SECONDS_ERROR
+
 /* Strings need no such flag: an absent one is STR_NONE. */
 struct field_int {
     bool given;
@@ -87,6 +94,7 @@ struct field {
     bool required;
     bool nullable; /* null is the same as absent; field_int.is_null distinguishes them */
     int64_t min, max;
+    const char *error;          /* FIELD_INT: NULL = names `min` and `max` */
     const char *const *choices; /* ends with NULL */
     field_read_fn read;         /* FIELD_CUSTOM only */
     size_t offset;              /* of the slot in the target */

@@ -10,6 +10,12 @@
 
 enum { EXPONENT_MAX = 400 };
 
+/* Whether it continues a code point. */
+static bool is_tail(char byte)
+{
+    return ((unsigned char)byte & 0xC0) == 0x80;
+}
+
 /* Writes the error, with the position of byte `at` in the text; returns false. Line and column
    count from 1; a column is a code point. */
 static bool explain(struct str text, size_t at, const char *reason, char *error)
@@ -19,17 +25,39 @@ static bool explain(struct str text, size_t at, const char *reason, char *error)
     if (error == NULL)
         return false;
     for (size_t i = 0; i < at && i < text.n; i++) {
-        bool tail = ((unsigned char)text.p[i] & 0xC0) == 0x80;
-
         if (text.p[i] == '\n') {
             line++;
             column = 1;
-        } else if (!tail) {
+        } else if (!is_tail(text.p[i])) {
             column++;
         }
     }
     snprintf(error, 160, "invalid JSON at line %zu, column %zu: %s", line, column, reason);
     return false;
+}
+
+static const char not_utf8[] = "the text is UTF-16 or UTF-32, but must be UTF-8";
+
+/* Why the text cannot be JSON in UTF-8, by its first bytes, which an editor does not show; NULL: it may
+   be. */
+static const char *coding_error(struct str text)
+{
+    static const struct {
+        struct str begin;
+        const char *error;
+    } others[] = {
+        {{"\xef\xbb\xbf", 3}, "the text begins with a byte order mark; leave it out"},
+        {{"\xfe\xff", 2}, not_utf8},
+        {{"\xff\xfe", 2}, not_utf8},
+        {{"\x1f\x8b", 2}, "the text is compressed with gzip; send it as it is"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (str_starts(text, others[i].begin))
+            return others[i].error;
+    /* There the first character, which is ASCII in JSON, has zero bytes before or after it. */
+    return text.n > 0 && text.n % 2 == 0 && (text.p[0] == '\0' || text.p[1] == '\0') ? not_utf8
+                                                                                     : NULL;
 }
 
 /* The end of the string that opens at `at`: after its closing quote, or the end of the text. */
@@ -119,6 +147,22 @@ static const char *reason_of(const json_error_t *error)
     }
 }
 
+/* jansson has read the character at fault, except in these cases. */
+static size_t place_of(struct str text, const json_error_t *error)
+{
+    const enum json_error_code code = json_error_code(error);
+    const struct str what = str_of(error->text);
+    size_t at = (size_t)error->position;
+
+    if (code == json_error_premature_end_of_input || code == json_error_invalid_utf8 ||
+        str_starts(what, STR("control character")) || str_starts(what, STR("unexpected newline")))
+        return at;
+    do
+        at -= at > 0;
+    while (at > 0 && is_tail(text.p[at]));
+    return at;
+}
+
 static json_t *parse(struct str text, json_error_t *error)
 {
     return json_loadb(text.p, text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
@@ -173,6 +217,8 @@ bool json_read(struct str text, json_t **out, char *error)
 
     if (text.p == NULL)
         text = STR("");
+    if (coding_error(text) != NULL)
+        return explain(text, 0, coding_error(text), error);
     if (!is_free_of_nul(text, error) || !within_bounds(text, error))
         return false;
     value = parse(text, &parse_error);
@@ -180,7 +226,7 @@ bool json_read(struct str text, json_t **out, char *error)
         value = parse_large_integers(text, &parse_error);
     if (value == NULL) {
         must(json_error_code(&parse_error) != json_error_out_of_memory);
-        return explain(text, (size_t)parse_error.position, reason_of(&parse_error), error);
+        return explain(text, place_of(text, &parse_error), reason_of(&parse_error), error);
     }
     *out = value;
     return true;

@@ -5,7 +5,8 @@
  *          duplicate keys at any level, invalid UTF-8, lone surrogates, numbers that are not finite
  *          doubles, numbers with an exponent over 400 or of more than 800 characters when written
  *          out (they would expand without limit where the text is stored exactly), nesting deeper
- *          than 32, anything after the value. U+0000 inside strings is accepted here, because the
+ *          than 32, anything after the value, a byte order mark, and other codings than UTF-8, which
+ *          the error names. U+0000 inside strings is accepted here, because the
  *          error for it must have the field's path: readers of strings must check (json_text()).
  *          Integers outside int64 are reals in the tree; the stored value comes from the text.
  * Owns     The tree, from malloc; free it with json_free(). Its strings live as long as the tree.

@@ -2,7 +2,6 @@
 
 #include <sched.h>
 #include <stdio.h>
-#include <sys/resource.h>
 
 #include "common/base/log.h"
 #include "common/http/framing.h"
@@ -13,6 +12,7 @@ struct config {
     const char *trusted_proxies;
     int64_t command_timeout_ms;
     int64_t max_connections;
+    int64_t idle_timeout_ms;
     int64_t shutdown_delay_ms;
     bool access_log;
 };
@@ -46,7 +46,15 @@ static const struct setting settings[] = {
      .max = 1000000,
      .meaning = "Open connections per event loop. An address (IPv6: a /64) that is not in "
                 "TRUSTED_PROXIES may have a sixteenth of them, and its network (a /24, IPv6: a "
-                "/48) a quarter; when all are open, an idle one is closed"},
+                "/48) a quarter; where that many are open, an idle one is closed for a new one"},
+    {.name = "IDLE_TIMEOUT_MS",
+     .type = SETTING_INT,
+     AT(idle_timeout_ms),
+     .fallback = "75000",
+     .min = 1000,
+     .max = 3600000,
+     .meaning = "Milliseconds for which a connection is kept open between two requests. A load "
+                "balancer in front must keep its connections for a shorter time"},
     {.name = "SHUTDOWN_DELAY_MS",
      .type = SETTING_INT,
      AT(shutdown_delay_ms),
@@ -69,10 +77,12 @@ static size_t n_loops;
 
 static bool check(void *closure)
 {
-    if (networks_parse(str_of(config.trusted_proxies), &trusted))
+    struct str wrong;
+
+    if (networks_parse(str_of(config.trusted_proxies), &trusted, &wrong))
         return true;
-    LOG(LOG_ERROR, "TRUSTED_PROXIES must be networks such as 10.0.0.0/8",
-        log_int("networks_max", NETWORKS_MAX));
+    LOG(LOG_ERROR, "TRUSTED_PROXIES must be networks such as 10.0.0.0/8, separated by commas",
+        log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
     return false;
 }
 
@@ -83,23 +93,13 @@ static void configure_http(void)
 
     h2o_config_init(&http);
     http.server_name = h2o_iovec_init(NULL, 0);
-    http.http1.req_timeout = REQUEST_MS;
     http.http1.upgrade_to_http2 = 0;
-    /* Never reached: the framing is checked first. */
+    /* Neither is ever reached: our own limits are shorter (connections.h), and the framing is checked
+       first. */
+    http.http1.req_timeout = (uint64_t)config.idle_timeout_ms + 2 * REQUEST_MS;
     http.max_request_entity_size = 2 * FRAMING_BODY_MAX;
     host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
     h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = program->on_request;
-}
-
-/* Each connection needs a descriptor, and so do the bus and the log. */
-static void raise_descriptor_limit(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 /* A loop that wakes other processes (clients, the bus) keeps running until it has nothing to do,
@@ -135,7 +135,6 @@ static size_t describe(void *closure, struct log_field fields[PROGRAM_LOG_MAX])
 
 static bool open_program(const struct process *process, void *closure)
 {
-    raise_descriptor_limit();
     prefer_batches();
     configure_http();
     options = (struct edge_options){.name = process->name,
@@ -144,9 +143,11 @@ static bool open_program(const struct process *process, void *closure)
                                     .inbox_prefix = bus_user_inbox(program->user),
                                     .command_timeout_ms = config.command_timeout_ms,
                                     .bus_timeout_ms = program->bus_timeout_ms,
-                                    .connections_max = (size_t)config.max_connections,
+                                    .connections = {.max = (size_t)config.max_connections,
+                                                    .idle_ms = (unsigned)config.idle_timeout_ms,
+                                                    .request_ms = REQUEST_MS,
+                                                    .trusted = &trusted},
                                     .calls_max = program->calls_max,
-                                    .trusted = &trusted,
                                     .logs_all = process->logs_all,
                                     .logs_access = config.access_log,
                                     .http = &http};
@@ -167,7 +168,9 @@ static bool is_ready(void *closure, char reason[128])
 {
     for (size_t i = 0; i < n_loops; i++)
         if (!edge_is_ready(loops[i])) {
-            snprintf(reason, 128, "the bus is down or does not answer");
+            const char *const trouble = edge_bus_trouble(loops[i]);
+
+            snprintf(reason, 128, "%s", trouble != NULL ? trouble : "the bus does not answer");
             return false;
         }
     return has_clock(reason);

@@ -33,10 +33,12 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(bus_url),
      .secret = true,
-     .meaning = "NATS URL with credentials"},
+     .meaning =
+         "NATS URL with credentials, nats://USER:PASSWORD@HOST:PORT, or several separated by "
+         "commas; USER and PASSWORD are percent-encoded"},
     BUS_TLS_SETTINGS(struct config, bus_tls),
     {.name = "ADMIN_ADDRESS",
-     .type = SETTING_STRING,
+     .type = SETTING_ADDRESS,
      AT(admin_address),
      .fallback = "127.0.0.1",
      .meaning = "Address of the listener for /livez, /readyz and /metrics"},
@@ -92,12 +94,20 @@ static bool load_settings(char error[256])
     return true;
 }
 
+static bool check_settings(enum log_level *level, char error[256])
+{
+    if (log_level_parse(config.log_level, level))
+        return true;
+    snprintf(error, 256, "LOG_LEVEL must be debug, info, warning or error");
+    return false;
+}
+
 /* False: the reason is logged. */
 static bool read_settings(void)
 {
     enum log_level level = LOG_INFO;
-    char error[256] = "LOG_LEVEL must be debug, info, warning or error";
-    const bool is_sound = load_settings(error) && log_level_parse(config.log_level, &level);
+    char error[256];
+    const bool is_sound = load_settings(error) && check_settings(&level, error);
 
     process.cell =
         is_sound && program->cell != NULL && !cell_is_main(*program->cell) ? *program->cell : NULL;
@@ -160,6 +170,17 @@ static void keep_freed_memory(void)
     mallopt(M_MMAP_THRESHOLD, BLOCK_MAX);
 }
 
+/* A program may have thousands of connections: of clients, or to receivers. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static void prepare_process(sigset_t *ends)
 {
     const struct rlimit none = {0, 0};
@@ -168,6 +189,7 @@ static void prepare_process(sigset_t *ends)
     log_writer_start();
     LOG(LOG_INFO, "starting", log_str("revision", version_revision));
     (void)setrlimit(RLIMIT_CORE, &none);
+    raise_descriptor_limit();
     (void)signal(SIGPIPE, SIG_IGN);
     sigemptyset(ends);
     sigaddset(ends, SIGTERM);

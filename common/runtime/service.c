@@ -63,9 +63,9 @@ static bool are_up(struct actor *const *actors, size_t n, char reason[128])
     const char *why;
 
     for (size_t i = 0; i < n; i++) {
-        if (!actor_bus_is_up(actors[i]))
-            return not_ready(reason, "the bus is unreachable");
-        why = actor_database_trouble(actors[i]);
+        why = actor_bus_trouble(actors[i]);
+        if (why == NULL)
+            why = actor_database_trouble(actors[i]);
         if (why != NULL)
             return not_ready(reason, why);
     }

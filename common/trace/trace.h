@@ -7,9 +7,10 @@
  *
  * What     A span is recorded if the traceparent marks its trace as sampled or, if a trace may begin
  *          here, for the share of requests in OTEL_TRACES_SAMPLER_ARG. Up to SPANS_MAX ended spans
- *          are kept until a separate thread sends them to the collector (OTLP/HTTP, JSON), once a
- *          second or when half of the space is used. Spans that the collector does not accept within
- *          seconds are lost and counted: spans are best effort, and requests do not wait for them.
+ *          are kept until a separate thread sends them to the collector (OTLP/HTTP, JSON, never by a
+ *          proxy), once a second or when half of the space is used. Spans that the collector does
+ *          not accept within seconds are lost and counted: spans are best effort, and requests do
+ *          not wait for them.
  *          Without an endpoint tracing is off: span_begin() only checks a bool.
  * Owns     trace_close() frees what trace_open() allocated, after sending the remaining spans for a
  *          second at most. Names and outcomes in spans are literals.

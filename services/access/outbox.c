@@ -1,12 +1,14 @@
 #include "services/access/outbox.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #include "access_sql.h"
 #include "common/audit_log/audit_log.h"
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
@@ -18,7 +20,8 @@
 #include "services/access/claimed.h"
 
 enum {
-    LOOK_US = 1000 * 1000,
+    LOOK_US = 5 * 1000 * 1000, /* for what other processes left, and changes set aside */
+    FAILED_US = 1000 * 1000,
     SHOW_US = 5 * 1000 * 1000,
     CONNECT_MS = 100,
     DATABASE_US = 5 * 1000 * 1000,
@@ -107,12 +110,11 @@ static void await_reply(struct outbox *self, int64_t until_us)
     while (!self->has_ended && bus_is_up(self->bus)) {
         const int64_t end_us =
             is_stopping(self) && self->stop_due_us < until_us ? self->stop_due_us : until_us;
-        const int64_t left_ms = (end_us - clock_mono_us() + 999) / 1000;
+        const int left_ms = clock_left_ms(end_us, clock_mono_us(), INT_MAX);
 
-        watchdog_kick();
-        if (left_ms <= 0)
+        if (left_ms == 0)
             return;
-        bus_wait(self->bus, left_ms < WATCHDOG_SLICE_MS ? (int)left_ms : WATCHDOG_SLICE_MS);
+        bus_wait(self->bus, left_ms);
     }
 }
 
@@ -207,9 +209,11 @@ static bool deliver(struct outbox *self)
         }
     }
     arena_clear(&self->arena);
-    if (st != ST_OK)
+    if (st != ST_OK) {
+        self->look_due_us = clock_mono_us() + FAILED_US;
         LOG(LOG_WARNING, "could not process the outbox; retrying in one second",
             log_str("status", status_name(st)));
+    }
     return st == ST_OK && claimed.n > 0 && self->retry_ms == 0;
 }
 
@@ -257,16 +261,13 @@ static void run_once(struct outbox *self)
 
 static int pause_ms(const struct outbox *self)
 {
-    int64_t due_us = atomic_load(&self->has_rung) ? 0 : self->look_due_us, left_ms;
+    int64_t due_us = atomic_load(&self->has_rung) ? 0 : self->look_due_us;
 
     if (!db_is_up(self->db) || !bus_is_up(self->bus))
         return CONNECT_MS;
     if (due_us < self->rests_until_us)
         due_us = self->rests_until_us;
-    left_ms = (due_us - clock_mono_us() + 999) / 1000;
-    if (left_ms < 0)
-        return 0;
-    return left_ms < LOOK_US / 1000 ? (int)left_ms : LOOK_US / 1000;
+    return clock_left_ms(due_us, clock_mono_us(), LOOK_US / 1000);
 }
 
 static void *run(void *closure)
@@ -275,7 +276,6 @@ static void *run(void *closure)
 
     watchdog_begin("outbox");
     while (!is_stopping(self)) {
-        watchdog_kick();
         run_once(self);
         bus_wait(self->bus, pause_ms(self));
     }
@@ -352,10 +352,10 @@ static bool open_links(struct outbox *self, const struct process *process)
 
 enum status outbox_start(const struct process *process)
 {
-    struct outbox *self = calloc(1, sizeof(*self));
+    struct outbox *self = heap_zeroed(1, sizeof(*self));
     int failed;
 
-    must(self != NULL && outbox == NULL);
+    must(outbox == NULL);
     arena_init(&self->arena, MEMORY_MAX);
     if (!open_links(self, process)) {
         LOG(LOG_ERROR, "DATABASE_URL or NATS_URL cannot be used");

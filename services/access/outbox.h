@@ -6,7 +6,7 @@
  *          transaction of the change, and wakes the thread after the commit. The thread sends
  *          waiting changes to the audit service (v1.audit.record), several at a time, in the order
  *          of organizations and ids, and deletes them when the reply says that the log has them. It
- *          also looks once a second for changes that other processes have left.
+ *          also looks every five seconds for changes that other processes have left.
  *
  *          No transaction is open while it waits for the reply. It claims changes for a limited
  *          time before it sends them, so that other replicas send others. If a reply is lost or a

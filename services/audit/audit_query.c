@@ -81,8 +81,8 @@ static const char *read_seconds(struct str value, int64_t *out)
 {
     uint64_t seconds;
 
-    if (!str_to_u64(value, AUDIT_SECONDS_MAX, &seconds))
-        return "must be an integer, Unix seconds";
+    if (!str_to_u64(value, UNIX_SECONDS_MAX, &seconds))
+        return UNIX_SECONDS_ERROR;
     *out = (int64_t)seconds;
     return NULL;
 }
@@ -159,7 +159,7 @@ static void read_pair(struct str pair, struct arena *arena, bool seen[PARAMETERS
 static struct audit_query everything(void)
 {
     return (struct audit_query){
-        .per_page = AUDIT_PER_PAGE_DEFAULT, .after_s = -1, .before_s = AUDIT_SECONDS_MAX + 1};
+        .per_page = AUDIT_PER_PAGE_DEFAULT, .after_s = -1, .before_s = UNIX_SECONDS_MAX + 1};
 }
 
 bool audit_query_read(struct str text, struct arena *arena, struct audit_query *out,

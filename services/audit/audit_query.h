@@ -19,7 +19,6 @@
 
 #define AUDIT_PER_PAGE_DEFAULT 50
 #define AUDIT_PER_PAGE_MAX     100
-#define AUDIT_SECONDS_MAX      253402300799 /* the end of the year 9999 */
 
 struct audit_query {
     int per_page;              /* entries of a page, 1 to AUDIT_PER_PAGE_MAX */
@@ -30,7 +29,7 @@ struct audit_query {
     struct str conversation_id;
     /* Unix seconds. */
     int64_t after_s;  /* entries of later seconds only; -1 = from the beginning */
-    int64_t before_s; /* entries of earlier seconds only; AUDIT_SECONDS_MAX + 1 = to the end */
+    int64_t before_s; /* entries of earlier seconds only; UNIX_SECONDS_MAX + 1 = to the end */
 };
 
 /* `text` may be STR_NONE. Errors are added in the order of the query string; true = no errors. */

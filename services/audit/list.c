@@ -210,14 +210,8 @@ struct export_body {
 };
 
 static const struct field export_fields[] = {
-    {.name = "after",
-     .kind = FIELD_INT,
-     .max = AUDIT_SECONDS_MAX,
-     .offset = offsetof(struct export_body, after)},
-    {.name = "before",
-     .kind = FIELD_INT,
-     .max = AUDIT_SECONDS_MAX,
-     .offset = offsetof(struct export_body, before)},
+    {.name = "after", FIELD_OF_SECONDS, .offset = offsetof(struct export_body, after)},
+    {.name = "before", FIELD_OF_SECONDS, .offset = offsetof(struct export_body, before)},
     {.name = "from",
      .kind = FIELD_TEXT,
      .min = 1,
@@ -225,7 +219,7 @@ static const struct field export_fields[] = {
      .offset = offsetof(struct export_body, from)},
     {.name = "from_us",
      .kind = FIELD_INT,
-     .max = AUDIT_SECONDS_MAX * 1000000,
+     .max = UNIX_SECONDS_MAX * 1000000,
      .offset = offsetof(struct export_body, from_us)},
     FIELDS_END,
 };
@@ -262,7 +256,7 @@ static void export_query(struct command *command, struct db *db, void *service)
         number(command->arena, from_us > after_us ? from_us : after_us),
         from_us >= after_us ? str_of(from) : STR("00000000-0000-0000-0000-000000000000"),
         number(command->arena,
-               (body->before.given ? body->before.value : AUDIT_SECONDS_MAX + 1) * 1000000),
+               (body->before.given ? body->before.value : UNIX_SECONDS_MAX + 1) * 1000000),
         number(command->arena, ENTRIES_A_STEP),
     };
     export->page = db_add(db, SQL_LIST_ENTRIES_FORWARD, params, ARRAY_SIZE(params));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "audit_sql.h"
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
@@ -14,7 +15,8 @@
 #include "services/audit/seal_step.h"
 
 enum {
-    STEP_MS = 500,
+    STEP_MS = 500,      /* from one step to the next while there is something to seal */
+    REST_MAX_MS = 4000, /* otherwise twice as long as the last time, and this at most */
     PUBLISH_US = 60 * 1000 * 1000,
     CONNECT_MS = 100,
     MEMORY_MAX = 512 * 1024 * 1024,
@@ -33,6 +35,7 @@ struct sealer {
     struct retention_job retention;
     struct sealer_metrics metrics;
     bool had_stopped;
+    int rest_ms;             /* between the last two steps */
     int64_t sealed_until_us; /* clock_us(): at the last step, all older entries were sealed */
     int64_t publish_due_us;  /* clock_mono_us() */
     atomic_bool is_stopping;
@@ -108,7 +111,7 @@ static bool seal_next(struct sealer *self)
     if (st == ST_OK)
         show(self);
     else
-        LOG(LOG_WARNING, "could not seal the audit log; retrying in one second",
+        LOG(LOG_WARNING, "could not seal the audit log; retrying",
             log_str("status", status_name(st)));
     metric_set(self->metrics.lag, (clock_us() - self->sealed_until_us) / 1000000);
     return st == ST_OK;
@@ -158,15 +161,24 @@ static void run_once(struct sealer *self)
     bus_flush(self->bus);
 }
 
+static int next_rest_ms(const struct sealer *self)
+{
+    const bool has_more = self->sealing.sealed > 0 || self->sealing.oldest_us > 0;
+
+    if (has_more || !db_is_up(self->db))
+        return STEP_MS;
+    return 2 * self->rest_ms < REST_MAX_MS ? 2 * self->rest_ms : REST_MAX_MS;
+}
+
 static void *run(void *closure)
 {
     struct sealer *self = closure;
 
     watchdog_begin("sealer");
     while (!atomic_load(&self->is_stopping)) {
-        watchdog_kick();
         run_once(self);
-        bus_wait(self->bus, STEP_MS);
+        self->rest_ms = next_rest_ms(self);
+        bus_wait(self->bus, self->rest_ms);
     }
     watchdog_end();
     return NULL;
@@ -225,10 +237,10 @@ static bool open_links(struct sealer *self, const struct process *process)
 enum status sealer_start(const struct process *process, const struct audit_keys *keys,
                          int64_t retention_months)
 {
-    struct sealer *self = calloc(1, sizeof(*self));
+    struct sealer *self = heap_zeroed(1, sizeof(*self));
     int failed;
 
-    must(self != NULL && sealer == NULL);
+    must(sealer == NULL);
     arena_init(&self->arena, MEMORY_MAX);
     if (!open_links(self, process)) {
         LOG(LOG_ERROR, "DATABASE_URL or NATS_URL cannot be used");
@@ -241,6 +253,7 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
     self->retention.name = process->name;
     self->retention.months = retention_months;
     self->sealed_until_us = clock_us();
+    self->rest_ms = STEP_MS;
     self->metrics = sealer_metrics_make();
     lag = self->metrics.lag;
     failed = pthread_create(&self->thread, NULL, run, self);

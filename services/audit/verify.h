@@ -121,7 +121,7 @@ struct verify_covered {
     bool is_unreadable;       /* its id, transaction or time cannot be read */
 };
 
-/* Entries wait about a second for their seal, or longer while an older transaction runs. */
+/* Entries wait one to four seconds for their seal, or longer while an older transaction runs. */
 #define VERIFY_WAIT_US (60 * 1000 * 1000LL)
 
 /* How far everything was sealed before the entries were read. */

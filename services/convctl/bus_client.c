@@ -96,12 +96,12 @@ static bool wait_for_link(struct bus *bus)
 {
     int64_t until_us = clock_mono_us() + TIMEOUT_MS * INT64_C(1000);
 
-    while (!bus_is_up(bus) && !bus_is_denied(bus)) {
-        int64_t left_ms = (until_us - clock_mono_us()) / 1000;
+    while (bus_trouble(bus) == BUS_UNREACHABLE) {
+        const int left_ms = clock_left_ms(until_us, clock_mono_us(), TIMEOUT_MS);
 
-        if (left_ms <= 0)
+        if (left_ms == 0)
             return false;
-        bus_wait(bus, (int)left_ms);
+        bus_wait(bus, left_ms);
     }
     return bus_is_up(bus);
 }
@@ -220,7 +220,16 @@ enum status bus_client_send_to_all(struct bus_client *client, const char *subjec
     return ST_OK;
 }
 
-struct bus_client *bus_client_open(const struct bus_client_request *request,
+static enum status fail_to_open(const struct bus *bus, struct arena *arena,
+                                struct convctl_failure *failure)
+{
+    const enum bus_trouble trouble = bus_trouble(bus);
+
+    return failed(failure, trouble == BUS_DENIED ? "unauthorized" : "service_unavailable",
+                  arena_printf(arena, "%s; nothing was done", bus_trouble_text(trouble)));
+}
+
+struct bus_client *bus_client_open(const struct bus_client_request *request, struct arena *arena,
                                    struct convctl_failure *failure)
 {
     const struct bus_options options = {
@@ -230,17 +239,16 @@ struct bus_client *bus_client_open(const struct bus_client_request *request,
         .inbox_prefix = bus_user_inbox(BUS_USER_OPERATOR),
     };
     struct bus_client *client = heap_zeroed(1, sizeof(*client));
+    char why[BUS_WHY] = "";
 
-    client->bus = bus_connect(&options);
+    if (bus_can_use(&options, why))
+        client->bus = bus_connect(&options);
     if (client->bus != NULL && wait_for_link(client->bus))
         return client;
-    if (client->bus == NULL)
-        (void)failed(failure, "service_unavailable", "the bus's URL cannot be used");
-    else if (bus_is_denied(client->bus))
-        (void)failed(failure, "unauthorized",
-                     "the bus refused the user or the password; nothing was done");
+    if (client->bus != NULL)
+        (void)fail_to_open(client->bus, arena, failure);
     else
-        (void)failed(failure, "service_unavailable", "the bus is unreachable; nothing was done");
+        (void)failed(failure, "usage", arena_printf(arena, "%s", why));
     bus_client_close(client);
     return NULL;
 }
@@ -254,7 +262,7 @@ void bus_client_close(struct bus_client *client)
 enum status bus_client_send_once(const struct bus_client_request *request, struct arena *arena,
                                  struct str *answer, struct convctl_failure *failure)
 {
-    struct bus_client *link = bus_client_open(request, failure);
+    struct bus_client *link = bus_client_open(request, arena, failure);
     enum status st;
 
     if (link == NULL)
@@ -353,7 +361,7 @@ static void hear(void *closure, struct str body)
 enum status list_services(const struct bus_client_request *request, struct arena *arena,
                           struct str *answer, struct convctl_failure *failure)
 {
-    struct bus_client *client = bus_client_open(request, failure);
+    struct bus_client *client = bus_client_open(request, arena, failure);
     json_t *list = json_array();
     enum status st = ST_REFUSED;
     char *text = NULL;

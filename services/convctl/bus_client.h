@@ -29,8 +29,9 @@ struct convctl_failure {
 
 struct bus_client;
 
-/* Connects to the bus as the request says; NULL, with `failure` filled, if that fails. */
-struct bus_client *bus_client_open(const struct bus_client_request *request,
+/* Connects to the bus as the request says; NULL, with `failure` filled, if that fails. The texts of
+   *failure live in the arena. */
+struct bus_client *bus_client_open(const struct bus_client_request *request, struct arena *arena,
                                    struct convctl_failure *failure);
 void bus_client_close(struct bus_client *client);
 /* Sends a request over the open connection, to the cell of its organization. That cell is looked up

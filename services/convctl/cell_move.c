@@ -373,7 +373,7 @@ enum status cell_move(const struct bus_client_request *request, const json_t *bo
     if (give_up_s < 1 || give_up_s > SECONDS_MAX)
         return move_failed(&move, "usage", "--give-up must be from 1 to 86400");
     move.give_up_s = (int)give_up_s;
-    move.bus = bus_client_open(request, failure);
+    move.bus = bus_client_open(request, arena, failure);
     if (move.bus == NULL)
         return ST_REFUSED;
     st = begin(&move, to, databases, is_aborted, is_unchecked);

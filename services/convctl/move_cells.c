@@ -166,31 +166,35 @@ static const char *writable(const char *url, struct arena *arena)
 static enum status open_one(struct move *move, struct db_admin **admin, const char *cell,
                             const char *url)
 {
-    char error[256];
+    char error[DB_ADMIN_WHY];
+    enum status st;
 
     if (url == NULL)
         return move_failed(move, "usage",
                            arena_printf(move->arena,
                                         "CELL_DATABASES has no URL for the database of cell %s",
                                         cell));
-    if (db_admin_open(url, "convctl cell move", CONNECT_S, admin, error) == ST_OK)
-        return ST_OK;
-    return move_failed(move, "service_unavailable",
-                       arena_printf(move->arena, "the database of cell %s: %s", cell, error));
+    st = db_admin_open(url, "convctl cell move", CONNECT_S, admin, error);
+    if (st != ST_OK)
+        (void)move_failed(move, "service_unavailable",
+                          arena_printf(move->arena, "the database of cell %s: %s", cell, error));
+    return st;
 }
 
 enum status move_open_cells(struct move *move, const char *databases, bool may_lack)
 {
     const char *const to_url = url_of(databases, move->to.name, move->arena);
+    enum status st;
 
     move->from_url = writable(url_of(databases, move->from.name, move->arena), move->arena);
     if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
         open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK)
         return ST_REFUSED;
-    if (open_one(move, &move->to.admin, move->to.name, to_url) == ST_OK)
+    st = open_one(move, &move->to.admin, move->to.name, to_url);
+    if (st == ST_OK)
         return open_one(move, &move->to.snapshot, move->to.name, to_url);
-    /* Without its URL it is unknown whether it is lost. */
-    if (!may_lack || to_url == NULL)
+    /* Lost is one that cannot be reached, not one without a URL or with a wrong encoding. */
+    if (!may_lack || st != ST_UNAVAILABLE)
         return ST_REFUSED;
     *move->failure = (struct convctl_failure){NULL, NULL};
     move->is_lost = true;

@@ -210,7 +210,7 @@ enum status paginate(const struct bus_client_request *request, json_t *body, enu
     struct arena step_arena;
     enum status st;
 
-    pages.client = bus_client_open(request, failure);
+    pages.client = bus_client_open(request, arena, failure);
     if (pages.client == NULL) {
         json_decref(pages.body);
         json_decref(pages.list);

@@ -426,17 +426,14 @@ void backend_call_action(struct dashboard_request *request, call_fn on_end)
 enum outcome backend_outcome(struct dashboard_request *request, enum call_end end,
                              struct bus_message *message, struct str *body)
 {
-    enum outcome outcome = call_outcome(end, message, body);
+    const bool writes = !str_equal(str_of(request->match.action->method), STR("GET"));
+    const enum outcome outcome = call_outcome(end, message, writes, body);
 
     /* The service no longer hashes a password for this request. */
     if (end == CALL_REPLIED || end == CALL_NOBODY)
         door_leave(&request->place);
     bus_message_free(request->reply);
     request->reply = message;
-    /* A request that only reads has changed nothing, whatever its outcome. */
-    if (outcome == OUTCOME_UNCERTAIN &&
-        str_equal(str_of(request->match.action->method), STR("GET")))
-        outcome = OUTCOME_UNAVAILABLE;
     return outcome;
 }
 

@@ -325,7 +325,7 @@ static enum outcome judge(const struct dashboard_request *request)
 
     if (is_foreign(request, is_change))
         return OUTCOME_FORBIDDEN_ORIGIN;
-    if (is_change && !media_is_json(request_header_once(&request->headers.content_type)))
+    if (is_change && media_body_error(&request->headers) != NULL)
         return OUTCOME_UNSUPPORTED_MEDIA;
     if (action->kind == ACTION_SIGN_IN)
         return OUTCOME_OK;

@@ -27,7 +27,8 @@ static const char *message_of(enum outcome outcome)
     case OUTCOME_PAYLOAD_TOO_LARGE:
         return framing_message(FRAMING_BODY_TOO_LARGE);
     case OUTCOME_UNSUPPORTED_MEDIA:
-        return "Content-Type must be application/json";
+        return "The body must be JSON in UTF-8, with Content-Type: application/json and without "
+               "Content-Encoding";
     case OUTCOME_RATE_LIMITED:
         return "Too many requests at once; nothing was changed";
     case OUTCOME_UNAVAILABLE:

@@ -22,9 +22,9 @@ struct shares {
 
 struct shares *shares_new(const struct share_limit *limit, uint64_t seed)
 {
-    struct shares *shares = calloc(1, sizeof(*shares));
+    struct shares *shares = heap_zeroed(1, sizeof(*shares));
 
-    must(shares != NULL && limit->per_second > 0 && limit->burst > 0 && limit->at_once > 0);
+    must(limit->per_second > 0 && limit->burst > 0 && limit->at_once > 0);
     shares->limit = *limit;
     shares->seed = seed;
     return shares;

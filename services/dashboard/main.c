@@ -31,7 +31,7 @@ static struct dashboard_config config;
 
 static const struct setting settings[] = {
     {.name = "DASHBOARD_ADDRESS",
-     .type = SETTING_STRING,
+     .type = SETTING_ADDRESS,
      AT(address),
      .fallback = "127.0.0.1",
      .meaning = "Address the dashboard listens on"},

@@ -58,7 +58,7 @@ static void on_reply(void *owner, enum call_end end, struct bus_message *message
 {
     struct api_request *request = owner;
     struct str body;
-    enum outcome outcome = call_outcome(end, message, &body);
+    const enum outcome outcome = call_outcome(end, message, request->route.writes, &body);
 
     request->reply = message;
     end_command(request, outcome, body);

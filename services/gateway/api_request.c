@@ -199,11 +199,13 @@ static void run_check(struct api_request *request)
         .is_https = request->http.is_https,
         .over_limit = request->is_over_limit,
         .accepts_json = request->accepts_json,
-        .sends_json = request->sends_json,
+        .sends_json = request->media_error == NULL,
         .too_large = request->http.fault == FRAMING_BODY_TOO_LARGE,
     };
     const enum outcome outcome = checks_run(&facts);
 
+    if (outcome == OUTCOME_UNSUPPORTED_MEDIA)
+        request->message = request->media_error;
     if (outcome != OUTCOME_OK)
         api_request_end(request, outcome, STR_NONE, STAGE_RECORD);
     else if (request->route.subject == NULL)
@@ -433,12 +435,11 @@ static void read_authorization(struct api_request *request, const struct request
 static void read_request(struct api_request *request, const struct request_headers *headers)
 {
     const h2o_req_t *req = request->http.req;
-    const struct str type = request_header_once(&headers->content_type);
 
     request->route = api_route_find((struct str){req->input.method.base, req->input.method.len},
                                     (struct str){req->input.path.base, req->input.path.len});
     request->accepts_json = media_accepts_json(headers->accept.at, headers->accept.n);
-    request->sends_json = media_is_json(type);
+    request->media_error = media_body_error(headers);
 }
 
 int api_request_begin(h2o_handler_t *handler, h2o_req_t *req)

@@ -47,7 +47,8 @@ struct api_request {
     struct gateway *gateway;
     enum stage stage;
     struct api_route route;
-    bool accepts_json, sends_json;
+    bool accepts_json;
+    const char *media_error; /* of the body's form; NULL: none */
 
     struct key *key; /* held; NULL until the Authorization header is read */
     struct wait_entry wait_entry;

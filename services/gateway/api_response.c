@@ -51,8 +51,6 @@ const char *api_response_message(enum outcome outcome)
         return "Accept must include application/json or */*";
     case OUTCOME_PAYLOAD_TOO_LARGE:
         return framing_message(FRAMING_BODY_TOO_LARGE);
-    case OUTCOME_UNSUPPORTED_MEDIA:
-        return "Content-Type must be application/json";
     case OUTCOME_RATE_LIMITED:
         return "Too many requests with this API key; wait for the time given in the Retry-After "
                "header";

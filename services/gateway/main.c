@@ -38,7 +38,7 @@ static struct gateway_config config;
 
 static const struct setting settings[] = {
     {.name = "GATEWAY_ADDRESS",
-     .type = SETTING_STRING,
+     .type = SETTING_ADDRESS,
      AT(address),
      .fallback = "127.0.0.1",
      .meaning = "Address the API listens on"},
@@ -60,12 +60,12 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      AT(tls_cert),
      .fallback = "",
-     .meaning = "File with the certificate and its chain, in PEM"},
+     .meaning = "File with the certificate and its chain, in PEM; read again when it has changed"},
     {.name = "GATEWAY_TLS_KEY",
      .type = SETTING_STRING,
      AT(tls_key),
      .fallback = "",
-     .meaning = "File with the certificate's private key, in PEM"},
+     .meaning = "File with the certificate's private key, in PEM; read again when it has changed"},
     {.name = "AUTH_FAILURE_LIMIT",
      .type = SETTING_INT,
      AT(auth_failure_limit),
@@ -169,8 +169,8 @@ static bool open_program(struct edge_options *options)
     if (config.tls_port == 0)
         return true;
     options->tls_port = (uint16_t)config.tls_port;
-    options->tls = listener_tls(config.tls_cert, config.tls_key);
-    return options->tls != NULL;
+    options->certificate = tls_certificate_open(config.tls_cert, config.tls_key);
+    return options->certificate != NULL;
 }
 
 static const struct edge_program program = {

@@ -239,10 +239,9 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
             log_int("number", migration->number), log_str("title", migration->title));
         return st;
     }
-    printf("{\"service\":\"%s\",\"number\":%d,\"title\":\"%s\",\"ms\":%" PRId64 "}\n",
-           migration->service, migration->number, migration->title,
-           (clock_mono_us() - retry.start_us) / 1000);
-    fflush(stdout);
+    LOG(LOG_INFO, "migration applied", log_str("of", migration->service),
+        log_int("number", migration->number), log_str("title", migration->title),
+        log_int("took_us", clock_mono_us() - retry.start_us));
     return ST_OK;
 }
 
@@ -341,9 +340,8 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
             log_str("index", index->texts[LIST_MISSING_INDEXES_NAME]));
         return st;
     }
-    printf("{\"index\":\"%s\",\"ms\":%" PRId64 "}\n", index->texts[LIST_MISSING_INDEXES_NAME],
-           (clock_mono_us() - start_us) / 1000);
-    fflush(stdout);
+    LOG(LOG_INFO, "index completed", log_str("index", index->texts[LIST_MISSING_INDEXES_NAME]),
+        log_int("took_us", clock_mono_us() - start_us));
     return ST_OK;
 }
 

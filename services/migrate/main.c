@@ -53,7 +53,7 @@ static enum status connect_in_time(const struct migrate_config *config, struct d
 {
     int64_t until_us = clock_mono_us() + config->connect_timeout_s * 1000000;
     const struct timespec pause = {.tv_nsec = RECONNECT_MS * 1000000L};
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     for (;;) {
         enum status st = db_admin_open(config->database_url, "migrate", ATTEMPT_S, out, error);
@@ -61,7 +61,10 @@ static enum status connect_in_time(const struct migrate_config *config, struct d
         if (st == ST_OK)
             return ST_OK;
         if (st != ST_UNAVAILABLE || clock_mono_us() >= until_us) {
-            LOG(LOG_ERROR, "cannot connect to the database", log_str("error", error));
+            LOG(LOG_ERROR,
+                st == ST_UNAVAILABLE ? "cannot connect to the database"
+                                     : "the database cannot be used as it is",
+                log_str("error", error));
             return st;
         }
         nanosleep(&pause, NULL);
@@ -129,6 +132,10 @@ int main(int argc, char **argv)
     if (strcmp(option, "--print-config") == 0) {
         config_print(settings, N_SETTINGS, &config);
         return 0;
+    }
+    if (!db_url_is_sound(config.database_url)) {
+        LOG(LOG_ERROR, "settings", log_str("error", "DATABASE_URL cannot be parsed: " DB_URL_HINT));
+        return 2;
     }
     LOG(LOG_INFO, "starting", log_str("revision", version_revision));
     st = connect_in_time(&config, &admin);

@@ -5,24 +5,27 @@
  *                       not at all
  *     ready --version   prints the version
  *
- * Finds the listener by the settings of that process: ADMIN_ADDRESS, ADMIN_PORT.
+ * Finds the listener by the settings of that process: ADMIN_ADDRESS, ADMIN_PORT; or ADMIN_ADDRESS
+ * alone is the path of a Unix socket, as for `front` of docker-compose, which shares its network.
  */
 #include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/base/config.h"
+#include "common/base/ip.h"
 #include "common/base/str.h"
 #include "common/base/version.h"
 
 enum { TIMEOUT_S = 3, ANSWER_MAX = 4096 };
 
 struct ready_config {
-    const char *address, *port;
+    const char *address;
+    int64_t port;
 };
 
 static const struct setting settings[] = {
@@ -32,9 +35,10 @@ static const struct setting settings[] = {
      .fallback = "127.0.0.1",
      .meaning = "Address of the listener for /livez, /readyz and /metrics"},
     {.name = "ADMIN_PORT",
-     .type = SETTING_STRING,
+     .type = SETTING_INT,
      .offset = offsetof(struct ready_config, port),
-     .fallback = NULL,
+     .fallback = "0",
+     .max = 65535,
      .meaning = "Its port"},
 };
 
@@ -44,21 +48,49 @@ static int fail(const char *why)
     return 1;
 }
 
-/* Opens a connection on which no step takes longer than TIMEOUT_S; -1 with errno set. The wildcard
-   address connects to the loopback address. */
-static int reach(const struct addrinfo *address)
+/* Connects so that no step takes longer than TIMEOUT_S; -1 with errno set. The wildcard address
+   connects to the loopback address. */
+static int reach(int fd, const void *address, socklen_t size)
 {
     const struct timeval timeout = {.tv_sec = TIMEOUT_S};
-    int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)) == 0 &&
         setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) == 0 &&
-        connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+        connect(fd, address, size) == 0)
         return fd;
     close(fd);
     return -1;
+}
+
+static int reach_path(const char *path)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+
+    if (strlen(path) >= sizeof(address.sun_path)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(address.sun_path, path, strlen(path));
+    return reach(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), &address, sizeof(address));
+}
+
+static int reach_host(const char *host, uint16_t port)
+{
+    struct sockaddr_storage where;
+    struct address address;
+    socklen_t size;
+
+    /* A listener at :: takes IPv4 as well, and the kernel may have no IPv6, or have it switched off. */
+    if (strcmp(host, "::") == 0)
+        host = "0.0.0.0";
+    if (port == 0 || !address_parse(str_of(host), &address)) {
+        errno = EINVAL;
+        return -1;
+    }
+    size = (socklen_t)address_to_socket(&address, port, &where);
+    return reach(socket(where.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0), &where, size);
 }
 
 /* Reads the response until the listener closes the connection; drops what does not fit. */
@@ -90,10 +122,7 @@ static int check(const char *answer)
 int main(int argc, char **argv)
 {
     static char answer[ANSWER_MAX + 1];
-    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM,
-                                   .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV};
     static struct ready_config config; /* its texts live until the process ends */
-    struct addrinfo *address = NULL;
     char error[256];
     int fd;
 
@@ -103,12 +132,11 @@ int main(int argc, char **argv)
         return fail("takes no arguments except --version");
     if (config_load(settings, ARRAY_SIZE(settings), &config, error) != ST_OK)
         return fail(error);
-    if (getaddrinfo(config.address, config.port, &hints, &address) != 0)
-        return fail("ADMIN_ADDRESS and ADMIN_PORT are not a valid address");
-    fd = reach(address);
-    freeaddrinfo(address);
+    fd = config.address[0] == '/' ? reach_path(config.address)
+                                  : reach_host(config.address, (uint16_t)config.port);
     if (fd < 0)
-        return fail(strerrordesc_np(errno));
+        return fail(errno == EINVAL ? "ADMIN_ADDRESS and ADMIN_PORT are not a valid address"
+                                    : strerrordesc_np(errno));
     ask(fd, answer);
     close(fd);
     return check(answer);

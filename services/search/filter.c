@@ -330,9 +330,11 @@ static void read_value(json_t *value, const char *path, void *slot, struct error
     if (op == OPERATOR_IN || op == OPERATOR_NOT_IN) {
         read_list(value, searchable->value, reading, path, errors);
     } else if (searchable->value == VALUE_SECONDS) {
-        filter->seconds = json_integer_value(value);
-        if (!json_is_integer(value))
-            errors_add(errors, INVALID, path, "must be an integer, Unix seconds");
+        static const struct field seconds = {FIELD_OF_SECONDS};
+        struct field_int read = {0};
+
+        field_read_value(&seconds, value, path, &read, errors);
+        filter->seconds = read.value;
     } else {
         filter->values = ARENA_NEW(errors->arena, struct str);
         filter->n_values = 1;

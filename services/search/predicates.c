@@ -106,13 +106,6 @@ static unsigned status_set(const struct filter *filter)
 
 /* -- times ----------------------------------------------------------------------------------- */
 
-static int64_t bounded(int64_t second)
-{
-    if (second < PREDICATES_SECONDS_MIN)
-        return PREDICATES_SECONDS_MIN;
-    return second < PREDICATES_SECONDS_MAX ? second : PREDICATES_SECONDS_MAX - 1;
-}
-
 static void begin_at(struct predicates_interval *interval, int64_t second)
 {
     if (second > interval->min)
@@ -130,7 +123,7 @@ static void end_before(struct predicates_interval *interval, int64_t second)
 static void narrow_interval(struct predicates_interval *interval, struct text_array *without,
                             const struct filter *filter)
 {
-    const int64_t second = bounded(filter->seconds);
+    const int64_t second = filter->seconds;
 
     switch (filter->op) {
     case OPERATOR_NOT_EQUAL:

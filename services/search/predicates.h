@@ -20,8 +20,7 @@
 
 /* -- predicates -------------------------------------------------------------------------------- */
 
-/* Unix seconds. Times from clients are clamped to these, which are well within the range of a
-   timestamptz, so that no time makes the statement fail. No stored time is near them. */
+/* Unix seconds. No time is outside these, which are well within the range of a timestamptz. */
 #define PREDICATES_SECONDS_MIN INT64_C(-200000000000)
 #define PREDICATES_SECONDS_MAX INT64_C(9000000000000)
 

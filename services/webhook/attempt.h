@@ -12,7 +12,8 @@
 #include "common/base/arena.h"
 #include "services/webhook/webhook_url.h"
 
-#define ATTEMPT_LIMIT_MS    8000 /* in all, from the lookup to the end of the response */
+#define ATTEMPT_LIMIT_MS    8000 /* in all, from the lookup to the end of the response's headers */
+#define ATTEMPT_BODY_MS     1000 /* for the body after that, within the limit */
 #define ATTEMPT_EXCERPT_MAX 4096
 #define ATTEMPT_SIGNATURE   67 /* "v1=" and 64 hex digits */
 
@@ -25,7 +26,8 @@ enum failure {
 
 const char *failure_name(enum failure failure);
 
-struct dns_lookup;
+struct lookup;
+struct connecting;
 struct transfer;
 
 struct attempt {
@@ -40,7 +42,7 @@ struct attempt {
     char signature[ATTEMPT_SIGNATURE + 1]; /* "" = none */
     int64_t timestamp;                     /* Unix seconds: signed */
     struct webhook_url parsed_url;
-    struct address address; /* the one that is connected to */
+    struct address address; /* the one that is connected, or was tried last: connect.h */
     bool has_address;
     enum failure prepared; /* FAILURE_NONE: the request can be made */
 
@@ -48,13 +50,17 @@ struct attempt {
     int64_t taken_us;  /* clock_mono_us(): when it was claimed */
     int64_t waited_us; /* in the queue until then */
     int64_t begun_us;  /* clock_mono_us() */
+    int64_t due_us;    /* clock_mono_us(): when the step that is in progress is given up */
     int64_t started_ms, finished_ms;
 
-    /* The one in progress; NULL if none. */
-    struct dns_lookup *lookup;
+    /* The steps in progress; NULL if none. During a transfer, `connecting` has the other
+       addresses. */
+    struct lookup *lookup;
+    struct connecting *connecting;
     struct transfer *transfer;
 
-    /* The result. The time of a phase that was not reached is -1. */
+    /* The result. The time of a phase that was not reached is -1; connecting
+       takes the attempts with earlier addresses, their TLS included. */
     bool has_ended;
     enum failure failure;
     int http_status; /* 0 = no response */
@@ -63,8 +69,8 @@ struct attempt {
     char excerpt[ATTEMPT_EXCERPT_MAX];
 };
 
-/* Milliseconds left of ATTEMPT_LIMIT_MS; 0 when it has passed. */
-int attempt_left_ms(const struct attempt *attempt);
+/* When ATTEMPT_LIMIT_MS has passed, by clock_mono_us(). */
+int64_t attempt_limit_us(const struct attempt *attempt);
 /* Records the end; FAILURE_NONE is a success. */
 void attempt_end(struct attempt *attempt, enum failure failure);
 

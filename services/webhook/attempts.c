@@ -3,21 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
-#include "services/webhook/address_policy.h"
-#include "services/webhook/dns_lookup.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/sender.h"
-#include "services/webhook/transfer.h"
+#include "services/webhook/steps.h"
 #include "services/webhook/webhook.h"
 
 /* -- slots ------------------------------------------------------------------------------------- */
 
 enum {
-    REFRESH_US = 30 * 1000 * 1000,
     ARENA_MAX = 1024 * 1024, /* of an attempt */
     DATA_MAX = 64 * 1024,
     EVENT_TYPE_MAX = 64,
@@ -31,10 +29,7 @@ static bool is_claimed(const struct attempt *attempt)
 
 struct attempts {
     struct attempts_options options;
-    struct dns_lookups *lookups;
-    struct transfers *transfers;
-    struct address_policy policy;
-    int64_t refresh_due_us; /* clock_mono_us() */
+    struct steps *steps;
 
     /* Every slot is vacant, waiting, under way or ended. */
     struct attempt *all;
@@ -158,59 +153,6 @@ static void end(struct attempts *attempts, struct attempt *attempt, enum failure
     on_end(attempts, attempt);
 }
 
-/* One address that is not allowed fails the delivery: such an answer is likely an attack. */
-static enum failure check_addresses(const struct attempts *attempts,
-                                    const struct address *addresses, size_t n)
-{
-    if (n == 0)
-        return FAILURE_DNS;
-    for (size_t i = 0; i < n; i++) {
-        if (!address_policy_allows(&attempts->policy, &addresses[i]))
-            return FAILURE_BLOCKED;
-    }
-    return FAILURE_NONE;
-}
-
-static void send_to(struct attempts *attempts, struct attempt *attempt,
-                    const struct address *addresses, size_t n)
-{
-    const enum failure failure = check_addresses(attempts, addresses, n);
-
-    if (failure != FAILURE_NONE) {
-        end(attempts, attempt, failure);
-        return;
-    }
-    attempt->address = addresses[0];
-    attempt->has_address = true;
-    transfers_begin(attempts->transfers, attempt);
-}
-
-/* The closure of a lookup. */
-struct looking {
-    struct attempts *attempts;
-    struct attempt *attempt;
-};
-
-static void on_looked_up(void *closure, const struct address *addresses, size_t n)
-{
-    const struct looking *looking = closure;
-    struct attempt *attempt = looking->attempt;
-
-    attempt->lookup = NULL;
-    attempt->dns_us = clock_mono_us() - attempt->begun_us;
-    send_to(looking->attempts, attempt, addresses, n);
-}
-
-static void look_up(struct attempts *attempts, struct attempt *attempt)
-{
-    struct looking *looking = ARENA_NEW(&attempt->arena, struct looking);
-
-    *looking = (struct looking){attempts, attempt};
-    attempt->lookup =
-        dns_lookup_begin(attempts->lookups, arena_cstr(&attempt->arena, attempt->parsed_url.host),
-                         on_looked_up, looking);
-}
-
 /* False: none of our keys opens the secret. */
 static bool sign(const struct attempts *attempts, struct attempt *attempt)
 {
@@ -256,10 +198,8 @@ static void begin(struct attempts *attempts, struct attempt *attempt)
         end(attempts, attempt, attempt->prepared);
     else if (attempt->sealed_secret.p != NULL && !sign(attempts, attempt))
         end(attempts, attempt, FAILURE_INTERNAL);
-    else if (attempt->parsed_url.is_literal)
-        send_to(attempts, attempt, &attempt->parsed_url.address, 1);
     else
-        look_up(attempts, attempt);
+        steps_begin(attempts->steps, attempt);
 }
 
 /* -- from a claim ------------------------------------------------------------------------------ */
@@ -319,18 +259,30 @@ void attempts_take(struct attempts *attempts, const struct delivery_claim *claim
         begin(attempts, stop_waiting(attempts, attempts->n_waiting - 1));
 }
 
-/* libcurl limits the time of transfers; this limits that of lookups. */
-static void end_late_lookups(struct attempts *attempts)
+/* Of all that are under way. */
+static int64_t next_due_us(const struct attempts *attempts)
 {
+    int64_t due_us = INT64_MAX;
+
+    for (int i = 0; i < attempts->options.slots; i++) {
+        const struct attempt *attempt = &attempts->all[i];
+
+        if (is_claimed(attempt) && !attempt->is_waiting && attempt->due_us < due_us)
+            due_us = attempt->due_us;
+    }
+    return due_us;
+}
+
+/* An attempt that begins when another ends is not due. */
+static void give_up_late(struct attempts *attempts)
+{
+    const int64_t now_us = clock_mono_us();
+
     for (int i = 0; i < attempts->options.slots; i++) {
         struct attempt *attempt = &attempts->all[i];
 
-        if (attempt->lookup == NULL || attempt_left_ms(attempt) > 0)
-            continue;
-        dns_lookup_abandon(attempt->lookup);
-        attempt->lookup = NULL;
-        attempt->dns_us = clock_mono_us() - attempt->begun_us;
-        end(attempts, attempt, FAILURE_DNS);
+        if (is_claimed(attempt) && !attempt->is_waiting && attempt->due_us <= now_us)
+            steps_give_up(attempts->steps, attempt);
     }
 }
 
@@ -374,84 +326,55 @@ struct str attempts_fences(struct attempts *attempts)
 
 void attempts_wait(struct attempts *attempts, struct pollfd *fds, size_t n, int timeout_ms)
 {
-    struct pollfd all[ATTEMPTS_FDS_MAX + DNS_LOOKUP_FDS_MAX];
-    size_t n_lookups;
-
-    must(n <= ATTEMPTS_FDS_MAX);
-    memcpy(all, fds, n * sizeof(*fds));
-    n_lookups = dns_lookups_fds(attempts->lookups, all + n);
-    transfers_wait(attempts->transfers, all, n + n_lookups,
-                   dns_lookups_timeout_ms(attempts->lookups, timeout_ms));
-    memcpy(fds, all, n * sizeof(*fds));
+    steps_wait(attempts->steps, fds, n,
+               clock_left_ms(next_due_us(attempts), clock_mono_us(), timeout_ms));
     /* Before anything ends and begins another: the claims may have expired in a process that was
        suspended. */
     give_back_late(attempts);
-    if (clock_mono_us() >= attempts->refresh_due_us) {
-        address_policy_refresh(&attempts->policy);
-        attempts->refresh_due_us = clock_mono_us() + REFRESH_US;
-    }
-    dns_lookups_process(attempts->lookups, all + n, n_lookups);
-    transfers_step(attempts->transfers);
-    end_late_lookups(attempts);
+    steps_advance(attempts->steps);
+    give_up_late(attempts);
 }
 
 void attempts_wake(struct attempts *attempts)
 {
-    transfers_wake(attempts->transfers);
-}
-
-static void *zeroed(size_t n, size_t size)
-{
-    void *p = calloc(n, size);
-
-    must(p != NULL);
-    return p;
+    steps_wake(attempts->steps);
 }
 
 struct attempts *attempts_new(const struct attempts_options *options)
 {
-    struct attempts *attempts = zeroed(1, sizeof(*attempts));
+    struct attempts *attempts = heap_zeroed(1, sizeof(*attempts));
     const size_t n = (size_t)options->slots;
 
     attempts->options = *options;
     arena_init(&attempts->scratch, ARENA_MAX);
-    attempts->policy.allowed = &options->webhook->allowed;
-    attempts->all = zeroed(n, sizeof(*attempts->all));
-    attempts->vacant = zeroed(n, sizeof(struct attempt *));
-    attempts->waiting = zeroed(n, sizeof(struct attempt *));
-    attempts->ended = zeroed(n, sizeof(struct attempt *));
+    attempts->all = heap_zeroed(n, sizeof(*attempts->all));
+    attempts->vacant = heap_zeroed(n, sizeof(struct attempt *));
+    attempts->waiting = heap_zeroed(n, sizeof(struct attempt *));
+    attempts->ended = heap_zeroed(n, sizeof(struct attempt *));
     for (size_t i = 0; i < n; i++) {
         arena_init(&attempts->all[i].arena, ARENA_MAX);
         attempts->vacant[attempts->n_vacant++] = &attempts->all[i];
     }
-    attempts->lookups = dns_lookups_new(options->dns_servers);
-    attempts->transfers = transfers_new(&(struct transfers_options){
+    attempts->steps = steps_new(&(struct steps_options){
+        .dns_servers = options->dns_servers,
         .ca_file = options->ca_file,
+        .allowed = &options->webhook->allowed,
         .on_end = on_end,
         .closure = attempts,
     });
-    if (attempts->lookups != NULL && attempts->transfers != NULL)
+    if (attempts->steps != NULL)
         return attempts;
     attempts_free(attempts);
     return NULL;
-}
-
-static void abandon(struct attempts *attempts, struct attempt *attempt)
-{
-    if (attempt->lookup != NULL)
-        dns_lookup_abandon(attempt->lookup);
-    if (attempt->transfer != NULL)
-        transfers_release(attempts->transfers, attempt);
 }
 
 void attempts_free(struct attempts *attempts)
 {
     if (attempts == NULL)
         return;
-    for (int i = 0; i < attempts->options.slots; i++)
-        abandon(attempts, &attempts->all[i]);
-    dns_lookups_free(attempts->lookups);
-    transfers_free(attempts->transfers);
+    for (int i = 0; i < attempts->options.slots && attempts->steps != NULL; i++)
+        steps_release(attempts->steps, &attempts->all[i]);
+    steps_free(attempts->steps);
     for (int i = 0; i < attempts->options.slots; i++)
         arena_release(&attempts->all[i].arena);
     arena_release(&attempts->scratch);

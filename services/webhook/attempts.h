@@ -2,10 +2,9 @@
  * attempts - all deliveries that this process has claimed, each in a slot.
  *
  * What     A claim becomes an attempt, which occupies a slot until it is completed. Body and
- *          signature are made once, the URL is checked again, its host is looked up, every address
- *          found is checked, and the request goes to the first one (dns_lookup.h, address_policy.h,
- *          transfer.h). An attempt passes through: sender (claimed) -> lookup -> transfer -> sender
- *          (ended) -> queue (completed). Nothing here blocks on a receiver or a name server.
+ *          signature are made once, the URL is checked again, and steps.h does the rest. An attempt
+ *          passes through: sender (claimed) -> lookup -> connect -> transfer -> sender (ended) ->
+ *          queue (completed). Nothing here blocks on a receiver or a name server.
  *          At most ATTEMPTS_AN_ENDPOINT go to an endpoint at a time; further claims wait here, so
  *          that the next attempt need not wait for the next transaction. A claim is given back, as
  *          if it had never been made, when an attempt to its endpoint fails or when it has waited
@@ -22,7 +21,6 @@
 
 #include "services/webhook/attempt.h"
 
-#define ATTEMPTS_FDS_MAX     4
 #define ATTEMPTS_AN_ENDPOINT 4 /* under way at a time; claim.sql has the same number */
 
 struct delivery_claim; /* queue.h */

@@ -134,6 +134,7 @@ static struct service webhook_service = {
 static enum status open_webhook(struct service *service, void *closure)
 {
     const struct webhook_config *config = closure;
+    struct str wrong;
 
     bus_wipe_what_is_freed();
     if (!secret_keys_read(str_of(config->secret_key), str_of(config->secret_key_previous),
@@ -141,8 +142,10 @@ static enum status open_webhook(struct service *service, void *closure)
         LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
         return ST_REFUSED;
     }
-    if (!networks_parse(str_of(config->allow_cidrs), &webhook.allowed)) {
-        LOG(LOG_ERROR, "WEBHOOK_ALLOW_CIDRS must be CIDRs, separated by commas");
+    if (!networks_parse(str_of(config->allow_cidrs), &webhook.allowed, &wrong)) {
+        LOG(LOG_ERROR,
+            "WEBHOOK_ALLOW_CIDRS must be networks such as 10.0.0.0/8, separated by commas",
+            log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
         return ST_REFUSED;
     }
     webhook.endpoints_max = config->endpoints_max;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/buf.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
@@ -38,10 +39,9 @@ struct queue {
 
 struct queue *queue_new(const struct queue_options *options)
 {
-    struct queue *queue = calloc(1, sizeof(*queue));
+    struct queue *queue = heap_zeroed(1, sizeof(*queue));
     const struct uuid worker = uuid_v7(clock_us());
 
-    must(queue != NULL);
     queue->claim_ms = options->claim_ms;
     queue->timeout_ms = options->claim_ms * 3 / 5;
     queue->budget = options->budget;
@@ -57,7 +57,7 @@ struct queue *queue_new(const struct queue_options *options)
         .n_statements = WEBHOOK_SQL_COUNT,
     });
     if (queue->db == NULL) {
-        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed");
+        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed: " DB_URL_HINT);
         queue_free(queue);
         return NULL;
     }

@@ -2,8 +2,8 @@
 
 #include <pthread.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
@@ -32,16 +32,6 @@ static void take(struct queue_thread *self)
     transaction->took_us = clock_mono_us() - began_us;
 }
 
-static void wait_a_slice(struct queue_thread *self)
-{
-    const int64_t until_us = clock_mono_us() + WATCHDOG_SLICE_MS * 1000;
-    const struct timespec until = {.tv_sec = until_us / 1000000,
-                                   .tv_nsec = until_us % 1000000 * 1000};
-
-    watchdog_kick();
-    (void)pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &until);
-}
-
 static void *run(void *closure)
 {
     struct queue_thread *self = closure;
@@ -50,10 +40,12 @@ static void *run(void *closure)
     pthread_mutex_lock(&self->lock);
     while (!self->is_stopping) {
         if (self->state != UNDER_WAY) {
-            wait_a_slice(self);
+            watchdog_kick_at(INT64_MAX);
+            pthread_cond_wait(&self->changed, &self->lock);
             continue;
         }
         pthread_mutex_unlock(&self->lock);
+        watchdog_kick();
         take(self);
         pthread_mutex_lock(&self->lock);
         self->state = ENDED;
@@ -90,10 +82,9 @@ bool queue_thread_end(struct queue_thread *self, struct queue_transaction *out)
 
 struct queue_thread *queue_thread_new(const struct queue_thread_options *options)
 {
-    struct queue_thread *self = calloc(1, sizeof(*self));
+    struct queue_thread *self = heap_zeroed(1, sizeof(*self));
     int failed;
 
-    must(self != NULL);
     self->options = *options;
     self->queue = queue_new(&(struct queue_options){
         .database_url = options->database_url,

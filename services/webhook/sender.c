@@ -1,11 +1,13 @@
 #include "services/webhook/sender.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
@@ -113,7 +115,7 @@ int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool ha
                                ? schedule->work_due_us
                                : schedule->poll_due_us;
 
-    return due_us > now_us ? (int)((due_us - now_us + 999) / 1000) : 0;
+    return clock_left_ms(due_us, now_us, INT_MAX);
 }
 
 void schedule_begin(struct schedule *schedule, int64_t now_us)
@@ -442,10 +444,9 @@ static void release(struct sender *sender)
 
 struct sender *sender_start(const struct sender_options *options)
 {
-    struct sender *sender = calloc(1, sizeof(*sender));
+    struct sender *sender = heap_zeroed(1, sizeof(*sender));
     int failed;
 
-    must(sender != NULL);
     sender->options = *options;
     sender->recovers_from_us = INT64_MAX;
     sender->claim_us = options->claim_ms * INT64_C(1000);

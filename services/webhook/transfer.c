@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,46 +12,7 @@
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "common/base/log.h"
-
-/* -- the CA bundle ----------------------------------------------------------------------------- */
-
-#define SYSTEM_FILE "/etc/ssl/certs/ca-certificates.crt"
-
-static bool append(const char *file, int to)
-{
-    char bytes[8192];
-    FILE *from = fopen(file, "re");
-    bool is_fine = from != NULL;
-    size_t n;
-
-    while (is_fine && (n = fread(bytes, 1, sizeof(bytes), from)) > 0)
-        is_fine = write(to, bytes, n) == (ssize_t)n;
-    is_fine = is_fine && !ferror(from) && write(to, "\n", 1) == 1;
-    if (from != NULL)
-        fclose(from);
-    return is_fine;
-}
-
-int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH])
-{
-    const int fd = memfd_create("ca-bundle", MFD_CLOEXEC);
-
-    must(fd >= 0);
-    if (!append(SYSTEM_FILE, fd))
-        LOG(LOG_WARNING, "the system has no CA certificates", log_str("file", SYSTEM_FILE));
-    if (file != NULL && !append(file, fd)) {
-        LOG(LOG_ERROR, "WEBHOOK_CA_FILE cannot be read", log_str("file", file));
-        close(fd);
-        return -1;
-    }
-    snprintf(path, CA_BUNDLE_PATH, "/proc/self/fd/%d", fd);
-    return fd;
-}
-
-void ca_bundle_close(int fd)
-{
-    close(fd);
-}
+#include "services/webhook/ca_bundle.h"
 
 /* -- what libcurl's result means --------------------------------------------------------------- */
 
@@ -111,20 +71,54 @@ enum { HEADERS_MAX = 16 * 1024, HEADER_TEXT = 160 };
 
 /* -- callbacks of libcurl ---------------------------------------------------------------------- */
 
-/* The second check, of the address that libcurl is about to connect to. */
+/* libcurl gets the connected socket instead of opening one: the second check, of the address that it
+   believes to connect to. */
 static curl_socket_t on_open_socket(void *closure, curlsocktype purpose, struct curl_sockaddr *to)
 {
     struct transfer *transfer = closure;
     const struct address address = address_of(&to->addr);
-    int fd;
+    const int fd = transfer->fd;
 
     if (purpose != CURLSOCKTYPE_IPCXN || !address_equal(&address, &transfer->attempt->address)) {
         transfer->was_blocked = true;
         return CURL_SOCKET_BAD;
     }
-    fd = socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
-    transfer->lacked_socket = fd < 0;
-    return fd >= 0 ? fd : CURL_SOCKET_BAD;
+    transfer->fd = -1;
+    return fd;
+}
+
+/* libcurl 7.88 calls connect() even so. Linux returns 0 from the first call after a connection that
+   began with EINPROGRESS is complete, and every connection of connect.c begins so: without TCP Fast
+   Open, a socket that does not block is never connected at once. */
+static int on_socket(void *closure, curl_socket_t fd, curlsocktype purpose)
+{
+    return CURL_SOCKOPT_ALREADY_CONNECTED;
+}
+
+/* The connection is complete, TLS included; nothing of the request has been sent. */
+static int on_request(void *closure, char *their_address, char *our_address, int their_port,
+                      int our_port)
+{
+    struct transfer *transfer = closure;
+
+    transfer->is_requesting = true;
+    transfer->attempt->due_us = attempt_limit_us(transfer->attempt);
+    return CURL_PREREQFUNC_OK;
+}
+
+/* The headers of the final response are complete: its status decides. */
+static void note_answer(struct transfer *transfer)
+{
+    struct attempt *attempt = transfer->attempt;
+    const int64_t due_us = clock_mono_us() + ATTEMPT_BODY_MS * INT64_C(1000);
+    long status = 0;
+
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    if (status < 200 || transfer->is_answered)
+        return;
+    transfer->is_answered = true;
+    if (due_us < attempt->due_us)
+        attempt->due_us = due_us;
 }
 
 static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
@@ -133,9 +127,14 @@ static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
 
     transfer->headers_n += n;
     transfer->headers_are_too_large = transfer->headers_n > HEADERS_MAX;
-    return transfer->headers_are_too_large ? 0 : n;
+    if (transfer->headers_are_too_large)
+        return 0;
+    if (n > 0 && (bytes[0] == '\r' || bytes[0] == '\n'))
+        note_answer(transfer);
+    return n;
 }
 
+/* 0 ends the transfer: enough has been read. */
 static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
 {
     struct transfer *transfer = closure;
@@ -145,8 +144,7 @@ static size_t on_body(char *bytes, size_t size, size_t n, void *closure)
 
     memcpy(attempt->excerpt + attempt->excerpt_n, bytes, taken);
     attempt->excerpt_n += taken;
-    transfer->is_cut = attempt->excerpt_n == sizeof(attempt->excerpt);
-    return transfer->is_cut ? 0 : n;
+    return attempt->excerpt_n < sizeof(attempt->excerpt) ? n : 0;
 }
 
 /* -- settings of libcurl ----------------------------------------------------------------------- */
@@ -195,18 +193,18 @@ static void pin(struct transfer *transfer)
     SET(transfer->easy, CURLOPT_CONNECT_TO, transfer->connect_to);
     SET(transfer->easy, CURLOPT_OPENSOCKETFUNCTION, on_open_socket);
     SET(transfer->easy, CURLOPT_OPENSOCKETDATA, transfer);
+    SET(transfer->easy, CURLOPT_SOCKOPTFUNCTION, on_socket);
     SET(transfer->easy, CURLOPT_PROXY, "");
     SET(transfer->easy, CURLOPT_NOPROXY, "*");
 }
 
-static void set_limits(struct transfer *transfer, const char *ca_path)
+/* Time is limited by the owner of the attempt. */
+static void set_limits(struct transfer *transfer)
 {
     CURL *easy = transfer->easy;
-    const long left_ms = attempt_left_ms(transfer->attempt);
 
     SET(easy, CURLOPT_PROTOCOLS_STR, "https");
     SET(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    SET(easy, CURLOPT_TIMEOUT_MS, left_ms > 0 ? left_ms : 1);
     SET(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)ATTEMPT_LIMIT_MS);
     SET(easy, CURLOPT_FRESH_CONNECT, 1L);
     SET(easy, CURLOPT_FORBID_REUSE, 1L);
@@ -215,9 +213,6 @@ static void set_limits(struct transfer *transfer, const char *ca_path)
     SET(easy, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
     SET(easy, CURLOPT_SSL_VERIFYPEER, 1L);
     SET(easy, CURLOPT_SSL_VERIFYHOST, 2L);
-    /* Only with a file and no directory, libcurl reads the CA bundle once for all connections. */
-    SET(easy, CURLOPT_CAINFO, ca_path);
-    SET(easy, CURLOPT_CAPATH, NULL);
     SET(easy, CURLOPT_PATH_AS_IS, 1L);
 }
 
@@ -226,6 +221,8 @@ static void set_callbacks(struct transfer *transfer)
     CURL *easy = transfer->easy;
 
     SET(easy, CURLOPT_PRIVATE, transfer);
+    SET(easy, CURLOPT_PREREQFUNCTION, on_request);
+    SET(easy, CURLOPT_PREREQDATA, transfer);
     SET(easy, CURLOPT_HEADERFUNCTION, on_header);
     SET(easy, CURLOPT_HEADERDATA, transfer);
     SET(easy, CURLOPT_WRITEFUNCTION, on_body);
@@ -247,14 +244,17 @@ static void set_request(struct transfer *transfer)
     add_headers(transfer);
 }
 
-void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path,
-                     CURLSH *sessions)
+void transfer_set_up(struct transfer *transfer, struct attempt *attempt, int fd,
+                     struct ca_bundle *bundle)
 {
     transfer->attempt = attempt;
+    transfer->fd = fd;
+    transfer->bundle = bundle;
     transfer->easy = curl_easy_init();
     must(transfer->easy != NULL);
-    SET(transfer->easy, CURLOPT_SHARE, sessions);
-    set_limits(transfer, ca_path);
+    if (bundle != NULL)
+        ca_bundle_use(bundle, transfer->easy);
+    set_limits(transfer);
     set_callbacks(transfer);
     pin(transfer);
     set_request(transfer);
@@ -274,29 +274,20 @@ static void read_phases(struct transfer *transfer)
     curl_easy_getinfo(transfer->easy, CURLINFO_APPCONNECT_TIME_T, &secured);
     curl_easy_getinfo(transfer->easy, CURLINFO_STARTTRANSFER_TIME_T, &answered);
     attempt->http_status = (int)status;
-    attempt->connect_us = connected > 0 ? connected : -1;
     attempt->tls_us = secured > 0 ? secured - connected : -1;
     attempt->wait_us = status > 0 && answered >= secured ? answered - secured : -1;
 }
 
-static enum failure classify(const struct transfer *transfer, CURLcode code)
-{
-    if (transfer->was_blocked)
-        return FAILURE_BLOCKED;
-    if (transfer->lacked_socket)
-        return FAILURE_INTERNAL;
-    if (transfer->headers_are_too_large)
-        return FAILURE_PROTOCOL;
-    /* on_body() ended the transfer, having read enough. */
-    if (code == CURLE_WRITE_ERROR && transfer->is_cut)
-        code = CURLE_OK;
-    return transfer_failure(code, transfer->attempt);
-}
-
-void transfer_classify(struct transfer *transfer, CURLcode code)
+enum failure transfer_classify(struct transfer *transfer, CURLcode code)
 {
     read_phases(transfer);
-    attempt_end(transfer->attempt, classify(transfer, code));
+    if (transfer->was_blocked)
+        return FAILURE_BLOCKED;
+    if (transfer->is_answered)
+        return classify_status(transfer->attempt->http_status);
+    if (transfer->headers_are_too_large)
+        return FAILURE_PROTOCOL;
+    return transfer_failure(code, transfer->attempt);
 }
 
 /* -- one request, from its start to its end ---------------------------------------------------- */
@@ -314,62 +305,29 @@ void transfer_free(struct transfer *transfer)
     curl_easy_cleanup(transfer->easy);
     curl_slist_free_all(transfer->headers);
     curl_slist_free_all(transfer->connect_to);
+    if (transfer->fd >= 0)
+        close(transfer->fd);
+    ca_bundle_release(transfer->bundle);
     free(transfer);
 }
 
-enum { FDS_MAX = 32, SESSIONS_US = 300 * 1000 * 1000 };
+enum { FDS_MAX = 32 };
 
 struct transfers {
     struct transfers_options options;
     CURLM *multi;
-    CURLSH *sessions, *old_sessions;
-    int64_t renewal_us; /* clock_mono_us() */
-    char ca_path[CA_BUNDLE_PATH];
-    int ca_fd;
+    struct ca_bundles *bundles;
 };
-
-/* -- TLS sessions ------------------------------------------------------------------------------ */
-
-static CURLSH *new_sessions(void)
-{
-    CURLSH *sessions = curl_share_init();
-    CURLSHcode code;
-
-    must(sessions != NULL);
-    code = curl_share_setopt(sessions, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
-    must(code == CURLSHE_OK);
-    return sessions;
-}
-
-/* False: a transfer still uses them. */
-static bool free_sessions(CURLSH *sessions)
-{
-    return sessions == NULL || curl_share_cleanup(sessions) == CURLSHE_OK;
-}
-
-/* Transfers under way keep the sessions with which they began. They end long before the next
-   renewal, unless the process was suspended. */
-static void renew_sessions(struct transfers *transfers)
-{
-    const int64_t now_us = clock_mono_us();
-
-    if (now_us < transfers->renewal_us || !free_sessions(transfers->old_sessions))
-        return;
-    transfers->old_sessions = transfers->sessions;
-    transfers->sessions = new_sessions();
-    transfers->renewal_us = now_us + SESSIONS_US;
-}
 
 /* -- all of them: beginning and ending --------------------------------------------------------- */
 
-void transfers_begin(struct transfers *transfers, struct attempt *attempt)
+void transfers_begin(struct transfers *transfers, struct attempt *attempt, int fd)
 {
     struct transfer *transfer = transfer_new();
     CURLMcode code;
 
-    renew_sessions(transfers);
     attempt->transfer = transfer;
-    transfer_set_up(transfer, attempt, transfers->ca_path, transfers->sessions);
+    transfer_set_up(transfer, attempt, fd, ca_bundle_take(transfers->bundles));
     code = curl_multi_add_handle(transfers->multi, transfer->easy);
     must(code == CURLM_OK);
 }
@@ -378,6 +336,8 @@ void transfers_release(struct transfers *transfers, struct attempt *attempt)
 {
     struct transfer *transfer = attempt->transfer;
 
+    if (transfer == NULL)
+        return;
     attempt->transfer = NULL;
     curl_multi_remove_handle(transfers->multi, transfer->easy);
     transfer_free(transfer);
@@ -386,10 +346,16 @@ void transfers_release(struct transfers *transfers, struct attempt *attempt)
 static void finish(struct transfers *transfers, struct transfer *transfer, CURLcode code)
 {
     struct attempt *attempt = transfer->attempt;
+    const enum failure failure = transfer_classify(transfer, code);
+    const bool was_sent = transfer->is_requesting;
 
-    transfer_classify(transfer, code);
     transfers_release(transfers, attempt);
-    transfers->options.on_end(transfers->options.closure, attempt);
+    transfers->options.on_end(transfers->options.closure, attempt, failure, was_sent);
+}
+
+void transfers_give_up(struct transfers *transfers, struct attempt *attempt)
+{
+    finish(transfers, attempt->transfer, CURLE_OPERATION_TIMEDOUT);
 }
 
 void transfers_step(struct transfers *transfers)
@@ -442,16 +408,15 @@ void transfers_wake(struct transfers *transfers)
 
 struct transfers *transfers_new(const struct transfers_options *options)
 {
-    struct transfers *transfers = calloc(1, sizeof(*transfers));
-    CURLcode code = curl_global_init(CURL_GLOBAL_DEFAULT);
+    struct ca_bundles *bundles = ca_bundles_new(options->ca_file);
+    struct transfers *transfers;
 
-    must(transfers != NULL && code == CURLE_OK);
-    transfers->options = *options;
-    transfers->ca_fd = ca_bundle_open(options->ca_file, transfers->ca_path);
-    if (transfers->ca_fd < 0) {
-        free(transfers);
+    if (bundles == NULL)
         return NULL;
-    }
+    must(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK);
+    transfers = heap_zeroed(1, sizeof(*transfers));
+    transfers->options = *options;
+    transfers->bundles = bundles;
     transfers->multi = curl_multi_init();
     must(transfers->multi != NULL);
     return transfers;
@@ -462,8 +427,7 @@ void transfers_free(struct transfers *transfers)
     if (transfers == NULL)
         return;
     curl_multi_cleanup(transfers->multi);
-    must(free_sessions(transfers->old_sessions) && free_sessions(transfers->sessions));
+    ca_bundles_free(transfers->bundles);
     curl_global_cleanup();
-    ca_bundle_close(transfers->ca_fd);
     free(transfers);
 }

@@ -3,17 +3,15 @@
  *
  * What     One POST for each attempt, on its own connection: a connection that is kept alive could
  *          close at a moment that leaves unclear whether the receiver has seen the request. The
- *          connection goes to the address that was checked and to no other. The certificate must be
- *          valid for the host of the URL, by the system's CA certificates and the operator's, which
- *          are in one file in memory. The TLS sessions of the eight receivers that were sent to last
- *          are kept, each for its host, address and port, and resumed, which takes half the time of
- *          a handshake. After five minutes all are forgotten, so that certificates are verified
- *          again. HTTP/2 or 1.1; no redirects, no proxy whatever the environment says, no
- *          compression, no name lookups. Up to 4 KB of a response's body are read, then the
- *          connection is closed; its headers may have up to 16 KB.
+ *          socket is connected already, to an address that was checked; libcurl never opens one. The
+ *          certificate must be valid for the host of the URL (ca_bundle.h). HTTP/2 or 1.1; no
+ *          redirects, no proxy whatever the environment says, no compression, no name lookups.
+ *          Headers may have up to 16 KB. When they are complete, the status decides how the attempt
+ *          ends; of the body, what comes within ATTEMPT_BODY_MS is read, up to 4 KB, and then the
+ *          connection is closed.
  * Owns     transfer_free() frees what transfer_new() returns, transfers_free() what transfers_new()
- *          returns. Attempts belong to the caller; one that is under way ends with attempt_end()
- *          within its time limit.
+ *          returns. A transfer owns its socket. Attempts belong to the caller, who limits their time
+ *          (attempt->due_us).
  * Threads  The sender's, apart from transfers_wake().
  * Fails    transfers_new(): NULL (logged) if the CA bundle cannot be read.
  */
@@ -25,14 +23,7 @@
 
 #include "services/webhook/attempt.h"
 
-/* -- the CA bundle ----------------------------------------------------------------------------- */
-
-#define CA_BUNDLE_PATH 32
-
-/* Returns a descriptor; `path` names the file until ca_bundle_close(). `file` NULL = only the
-   system's certificates. -1 (logged): the operator's file cannot be read. */
-int ca_bundle_open(const char *file, char path[CA_BUNDLE_PATH]);
-void ca_bundle_close(int fd);
+struct ca_bundle; /* ca_bundle.h */
 
 /* -- what libcurl's result means for an attempt ------------------------------------------------ */
 
@@ -45,22 +36,24 @@ struct transfer {
     struct attempt *attempt;
     CURL *easy; /* from set-up on */
     struct curl_slist *headers, *connect_to;
+    struct ca_bundle *bundle;
+    int fd;                     /* connected; -1 once libcurl has it */
     size_t headers_n;           /* bytes of the response's headers so far */
-    bool is_cut;                /* the body was read up to ATTEMPT_EXCERPT_MAX */
     bool headers_are_too_large; /* more than 16 KB */
+    bool is_requesting;         /* a part of the request may have been sent */
+    bool is_answered;           /* the headers of the final response are complete */
     bool was_blocked;           /* libcurl was about to connect to another address */
-    bool lacked_socket;         /* no socket could be created */
 };
 
 struct transfer *transfer_new(void);
 void transfer_free(struct transfer *transfer);
 
-/* Prepares the attempt's request; called once. `ca_path` is the file of the CA bundle; `sessions`
-   has the TLS sessions to resume (NULL: none), and outlives the transfer. */
-void transfer_set_up(struct transfer *transfer, struct attempt *attempt, const char *ca_path,
-                     CURLSH *sessions);
-/* Ends the attempt with the failure that libcurl's result stands for. */
-void transfer_classify(struct transfer *transfer, CURLcode code);
+/* Prepares the attempt's request; called once. The transfer takes over `fd`, which is connected to
+   attempt->address, and `bundle` (NULL: libcurl's own). */
+void transfer_set_up(struct transfer *transfer, struct attempt *attempt, int fd,
+                     struct ca_bundle *bundle);
+/* The failure that libcurl's result stands for; records status and times in the attempt. */
+enum failure transfer_classify(struct transfer *transfer, CURLcode code);
 
 /* -- all of them ------------------------------------------------------------------------------- */
 
@@ -68,16 +61,19 @@ struct transfers;
 
 struct transfers_options {
     const char *ca_file; /* trusted besides the system's; NULL = none */
-    void (*on_end)(void *closure, struct attempt *attempt);
+    /* `was_sent` false: no byte of the request was sent. */
+    void (*on_end)(void *closure, struct attempt *attempt, enum failure failure, bool was_sent);
     void *closure;
 };
 
 struct transfers *transfers_new(const struct transfers_options *options);
 void transfers_free(struct transfers *transfers);
 
-/* Connects to attempt->address. */
-void transfers_begin(struct transfers *transfers, struct attempt *attempt);
-/* Frees the attempt's transfer, ended or not; on_end is not called. */
+/* Takes over `fd`, which is connected to attempt->address. */
+void transfers_begin(struct transfers *transfers, struct attempt *attempt, int fd);
+/* Ends the attempt's transfer, because attempt->due_us has passed; calls on_end. */
+void transfers_give_up(struct transfers *transfers, struct attempt *attempt);
+/* Frees the attempt's transfer, if it has one; on_end is not called. */
 void transfers_release(struct transfers *transfers, struct attempt *attempt);
 /* Advances all transfers; calls on_end for those that ended. */
 void transfers_step(struct transfers *transfers);

@@ -1,11 +1,11 @@
 /*
  * webhook_url - the URL of an endpoint, parsed by rules that allow only one interpretation.
  *
- * What     https://HOST[:PORT][/PATH][?QUERY] in printable ASCII, at most 2,048 characters: no
- *          userinfo, no fragment, no backslash. HOST is a DNS name of two labels or more (letters,
- *          digits, hyphens), a dotted quad or an IPv6 literal in brackets, both in their canonical
- *          spelling; other notations of numbers are refused. PORT is 443, 8443 or 1024-65535. Names
- *          that have a meaning only inside a network are refused.
+ * What     https://HOST[:PORT][/PATH][?QUERY], the scheme in any case, in printable ASCII, at most
+ *          2,048 characters: no userinfo, no fragment, no backslash. HOST is a DNS name of two labels
+ *          or more (letters, digits, hyphens), a dotted quad or an IPv6 literal in brackets, both in
+ *          their canonical spelling; other notations of numbers are refused. PORT is 443, 8443 or
+ *          1024-65535. Names that have a meaning only inside a network are refused.
  * Owns     Slices of the text.
  * Threads  Any; pure.
  * Fails    NULL: the URL is valid; otherwise a sentence that names the fault, without a full stop.

@@ -74,7 +74,7 @@ test('attributes', async () => {
 
 test('searches', async () => {
   for (const good of [filter('custom_attributes.a.b', '=', ''), filter('status', 'NIN', ['active']),
-    filter('channel', 'IN', letters(100).split('')), filter('created_at', '>', -1),
+    filter('channel', 'IN', letters(100).split('')), filter('created_at', '>', 0),
     { query: { field: 'contact_ids', operator: '=', value: '' } },
     { query: own(user), pagination: { per_page: 100, starting_after: null } }])
     await bothSay(true, 'POST', '/conversations/search', good);
@@ -82,7 +82,8 @@ test('searches', async () => {
     filter('custom_attributes.a', '=', null), filter('custom_attributes.a', 'IN', [1]),
     filter('status', '=', 'closed'), filter('status', 'IN', []), filter('channel', 'IN', 'api'),
     filter('channel', '=', ['api']), filter('channel', 'IN', letters(101).split('')),
-    filter('created_at', '>', 1.5), filter('created_at', '=', '1'), filter('contact.id', '=', 'a'),
+    filter('created_at', '>', 1.5), filter('created_at', '>', -1), filter('created_at', '>', Date.now()),
+    filter('created_at', '=', '1'), filter('contact.id', '=', 'a'),
     and({ operator: 'AND', value: [] }), { query: { operator: 'OR', value: [own(user)] } },
     { query: { operator: 'AND', value: Array(51).fill(own(user)) } },
     { query: own(user), pagination: { per_page: 101 } }, { query: own(user), sort: 1 }])

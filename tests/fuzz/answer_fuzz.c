@@ -16,7 +16,7 @@ static struct arena arena = {.cap = 64 << 20};
 static void check_outcome(struct bus_message *reply)
 {
     struct str body;
-    enum outcome outcome = call_outcome(CALL_REPLIED, reply, &body);
+    enum outcome outcome = call_outcome(CALL_REPLIED, reply, true, &body);
 
     must(outcome < OUTCOME_COUNT && outcome != OUTCOME_UNKNOWN_COMMAND);
     must(outcome_code(outcome) != NULL || body.n > 0);

@@ -36,11 +36,13 @@ static void check_route(struct str target)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
+    static struct request_headers headers = {.content_type.n = 1, .content_encoding.n = 1};
     struct str value = {(const char *)data, n};
 
     check_authorization(value);
     check_route(value);
     (void)media_accepts_json(&value, 1);
-    (void)media_is_json(value);
+    headers.content_type.value = headers.content_encoding.value = value;
+    (void)media_body_error(&headers);
     return 0;
 }

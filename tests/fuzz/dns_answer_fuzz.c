@@ -3,16 +3,17 @@
    flags, counts and records. If c-ares waits for more after that, it gets "no such name". */
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "services/webhook/dns_lookup.h"
+#include "common/net/lookup.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { MESSAGE_MAX = 1232, ROUNDS_MAX = 64, WAIT_MS = 20, HEAD = 12, NO_SUCH_NAME = 3 };
 
-static struct dns_lookups *lookups;
+static struct lookups *lookups;
 static int server = -1;
 static struct str answer;
 static bool is_done;
@@ -28,14 +29,14 @@ static void set_up(void)
     must(server >= 0 && bind(server, (struct sockaddr *)&at, length) == 0);
     must(getsockname(server, (struct sockaddr *)&at, &length) == 0);
     snprintf(name, sizeof(name), "127.0.0.1:%u", ntohs(at.sin_port));
-    lookups = dns_lookups_new(name);
+    lookups = lookups_new(&(struct dns_options){.servers = name, .dns_only = true});
     must(lookups != NULL);
 }
 
 /* Each address is four or sixteen bytes of a record. */
 static void on_done(void *closure, const struct address *addresses, size_t n)
 {
-    must(n <= DNS_LOOKUP_ADDRESSES_MAX);
+    must(n <= LOOKUP_ADDRESSES_MAX);
     for (size_t i = 0; i < n; i++)
         must(memmem(answer.p, answer.n, addresses[i].b, 16) != NULL ||
              memmem(answer.p, answer.n, addresses[i].b + 12, 4) != NULL);
@@ -93,22 +94,19 @@ static void serve(bool is_first)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
-    struct pollfd fds[DNS_LOOKUP_FDS_MAX];
-
     if (n > MESSAGE_MAX)
         return 0;
     if (lookups == NULL)
         set_up();
     answer = (struct str){(const char *)data, n};
     is_done = false;
-    (void)dns_lookup_begin(lookups, "receiver.example", on_done, NULL);
+    (void)lookup_begin(lookups, "receiver.example", on_done, NULL);
     for (int round = 0; !is_done && round < ROUNDS_MAX; round++) {
-        size_t waited;
+        struct pollfd fd = {.fd = lookups_descriptor(lookups), .events = POLLIN};
 
         serve(round == 0);
-        waited = dns_lookups_fds(lookups, fds);
-        (void)poll(fds, waited, dns_lookups_timeout_ms(lookups, WAIT_MS));
-        dns_lookups_process(lookups, fds, waited);
+        (void)poll(&fd, 1, lookups_timeout_ms(lookups, WAIT_MS));
+        lookups_process(lookups);
     }
     must(is_done);
     return 0;

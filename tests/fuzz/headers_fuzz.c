@@ -72,7 +72,7 @@ static void check_client(const struct request_headers *headers)
     struct networks trusted, nobody = {.n = 0};
     struct address found;
 
-    must(networks_parse(STR("10.0.0.0/8,fd00::/8"), &trusted));
+    must(networks_parse(STR("10.0.0.0/8,fd00::/8"), &trusted, NULL));
     found = client_address(&peer, &nobody, lines->at, lines->n);
     must(address_equal(&found, &peer));
     found = client_address(&peer, &trusted, lines->at, lines->n);

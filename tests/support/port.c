@@ -84,3 +84,30 @@ uint16_t port_free(void)
     while (!is_free(port));
     return port;
 }
+
+static struct sockaddr_in at(const char *address, uint16_t port)
+{
+    struct sockaddr_in where = {.sin_family = AF_INET, .sin_port = htons(port)};
+
+    must(inet_pton(AF_INET, address, &where.sin_addr) == 1);
+    return where;
+}
+
+int port_bound_at(const char *address, uint16_t port)
+{
+    const struct sockaddr_in where = at(address, port);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    must(bind(fd, (const struct sockaddr *)&where, sizeof(where)) == 0);
+    return fd;
+}
+
+/* The kernel drops what comes while the queue is full. */
+void port_silent(const char *address, uint16_t port)
+{
+    const struct sockaddr_in where = at(address, port);
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    must(listen(port_bound_at(address, port), 0) == 0);
+    must(connect(fd, (const struct sockaddr *)&where, sizeof(where)) == 0);
+}

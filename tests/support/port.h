@@ -13,5 +13,9 @@
 int port_bound(uint16_t *port);
 /* A free port that no other test gets: for a server that is started later or repeatedly. */
 uint16_t port_free(void);
+/* A TCP socket bound to this port of another loopback address. */
+int port_bound_at(const char *address, uint16_t port);
+/* Makes it a port where nothing answers, for as long as the process lives. */
+void port_silent(const char *address, uint16_t port);
 
 #endif

@@ -1,5 +1,5 @@
 // Bodies that are JSON but break the contract: a field that is missing, of the wrong type, too long or unknown.
-import { bad, create, invalid, missing, noConversation, refused, search, send, taken, update } from './rows.mjs';
+import { SECONDS, bad, create, invalid, missing, noConversation, refused, search, send, taken, update } from './rows.mjs';
 
 const json = JSON.stringify;
 const NULL = 'must not be null';
@@ -230,9 +230,9 @@ const searches = [
   ['status of the legacy closed', filter('status', '=', 'closed'), bad(`${one(1)}.value`, STATUS)],
   ['status of a list that holds closed', filter('status', 'IN', ['active', 'closed']), bad(`${one(1)}.value[1]`,
     STATUS)],
-  ...['created_at', 'updated_at'].flatMap((field) => ['1', '2026-01-01', true, [1], {}, 1.5]
+  ...['created_at', 'updated_at'].flatMap((field) => ['1', '2026-01-01', true, [1], {}, 1.5, -1, 253402300800, 1795914820000]
     .map((value) => [`${field} of ${json(value)}`, filter(field, '>', value),
-      bad(`${one(1)}.value`, 'must be an integer, Unix seconds')])),
+      bad(`${one(1)}.value`, SECONDS)])),
   ['created_at of null', filter('created_at', '<', null), bad(`${one(1)}.value`, NULL)],
   ...['IN', 'NIN'].flatMap((op) => [
     ...[[], 'api', 1, {}, Array(101).fill('a')].map((value) => [`${op} of ${json(value).slice(0, 20)}`,

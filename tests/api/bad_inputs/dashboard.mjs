@@ -2,7 +2,7 @@
 // that could become part of a page or of a header (XSS). Every row uses the session of an owner, who may do
 // everything.
 import {
-  CLOSES, badJson, bad, closing, invalid, noMethod, notFound, notJson, refused, taken, tooLarge, unsound, utf8,
+  CLOSES, badJson, bad, closing, invalid, noMethod, notFound, refused, taken, tooLarge, unsound, utf8,
 } from './rows.mjs';
 
 const ORIGIN = 'Origin: {{origin}}\r\n';
@@ -118,7 +118,9 @@ const types = [
     'application/json-patch+json', 'text/json', 'application/json, text/plain']
     .map((value) => [value, makeKey(`${ORIGIN}${COOKIE}${CSRF}Content-Type: ${value}\r\n`)]),
   ['JSON twice', makeKey(ALL + TYPE)],
-].map(([why, request]) => [`what a form can send: ${why}`, request, notJson]);
+].map(([why, request]) => [`what a form can send: ${why}`, request,
+  refused(415, 'unsupported_media_type',
+    'The body must be JSON in UTF-8, with Content-Type: application/json and without Content-Encoding')]);
 
 // -- paths -----------------------------------------------------------------------------------------
 
@@ -242,7 +244,7 @@ const texts = [
   text('a script in a plan', change('PUT', '/data/organization', '{"plan":"<script>"}'), bad('plan', /.*/)),
   text('a script in an endpoint', change('POST', '/data/webhooks',
     '{"url":"https://<script>/","events":["ai.handoff"]}'),
-    bad('url', 'contains characters that are not allowed in a URL')),
+    bad('url', 'has a character that URLs do not allow: write it as % and two hexadecimal digits')),
   text('a colour for terminals in a browser’s name', look('/keys', `${COOKIE}User-Agent: a\x1b[31m\r\n`),
     unsound.malformed),
   text('a script in UTF-8 that is none', look('/data/audit?operation=%e0%80%bcscript'), field('operation')),

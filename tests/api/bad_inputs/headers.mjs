@@ -1,8 +1,8 @@
 // Header fields of a request: the key, the media types, and duplicate fields.
 import {
   HOST, JSON_TYPE, KEY, bad, badJson, badKey, closing, create, get, legacyKey, noKey, notAcceptable, notFound,
-    notJson,
-  noConversation, readOnly, search, send, taken, tooLarge, unknownKey, update, utf8,
+    notJson, notUtf8,
+  noConversation, packed, readOnly, search, send, taken, tooLarge, unknownKey, update, utf8,
 } from './rows.mjs';
 
 const with_ = (headers) => `GET /api/v1/ping HTTP/1.1\r\n${HOST}${headers}\r\n`;
@@ -130,6 +130,8 @@ const types = [
   ['too large a body of a GET', get('/api/v1/ping', 'Content-Length: 65537\r\n'), tooLarge],
   ['a type in capitals', typed(' APPLICATION/JSON'), noBody()],
   ['a type with a character set', typed(' application/json;charset=UTF-8'), noBody()],
+  ['a type with another character set', typed(' application/json; charset=utf-16'), notUtf8],
+  ['a type with a character set of Windows', typed(' application/json; charset="windows-1252"'), notUtf8],
   ['a type with blanks before its parameter', typed(' application/json \t; charset=utf-8'), noBody()],
 ];
 function noBody() {
@@ -140,13 +142,12 @@ function noBody() {
   };
 }
 
-// A compressed body is not decompressed, and so refused as invalid JSON.
-const packed = [
+const compressed = [
   ['gzip', '\x1f\x8b\x08\0\0\0\0\0\0\x03\xab\xae\x05\0'],
   ['br', '\x0b\x00\x80{}\x03'],
   ['zstd', '\x28\xb5\x2f\xfd'],
 ].map(([name, body]) => [`a body packed by ${name}`,
-  create(body, `${KEY}${JSON_TYPE}Content-Encoding: ${name}\r\n`), badJson('syntax error')]);
+  create(body, `${KEY}${JSON_TYPE}Content-Encoding: ${name}\r\n`), packed]);
 
 // None of these headers determines the client, its address or the organization.
 const claims = [
@@ -183,4 +184,4 @@ const ids = [
     bad('organization_id', 'is not a field of this request')],
 ];
 
-export const rows = [...keys, ...scopes, ...accepts, ...types, ...packed, ...claims, ...ids];
+export const rows = [...keys, ...scopes, ...accepts, ...types, ...compressed, ...claims, ...ids];

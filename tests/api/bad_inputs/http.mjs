@@ -60,7 +60,16 @@ const methods = ['get', 'Get', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTION
   .map((method) => [`the method ${method}`, line(`${method} ${PING} HTTP/1.1`), noMethod]);
 
 const targets = [
-  ['an address with a scheme', line('GET https://api.example/api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address with a scheme', line('GET https://api.example/api/v1/ping HTTP/1.1'), taken()],
+  ['an address in capitals with a port', line('GET HTTP://API.EXAMPLE:80/api/v1/ping HTTP/1.1'), taken()],
+  ['an address without a path', line('GET http://api.example HTTP/1.1'), notFound],
+  ['an address with a query but no path', line('GET http://api.example?/api/v1/ping HTTP/1.1'), notFound],
+  ['an address without a host', line('GET http:///api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address with a user', line('GET http://a@api.example/api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address with a port of letters', line('GET http://api.example:a/api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address with one slash', line('GET http:/api.example/api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address with another scheme', line('GET ftp://api.example/api/v1/ping HTTP/1.1'), unsound.target],
+  ['an address, without Host', `GET http://api.example/api/v1/ping HTTP/1.1\r\n${KEY}\r\n`, unsound.host],
   ['an address without a scheme', line('GET api.example/api/v1/ping HTTP/1.1'), unsound.target],
   ['an authority', line('GET api.example:443 HTTP/1.1'), unsound.target],
   ['an authority to connect to', line('CONNECT 127.0.0.1:5432 HTTP/1.1'), unsound.target],

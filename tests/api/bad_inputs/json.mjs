@@ -6,6 +6,7 @@ const SYNTAX = badJson('syntax error');
 const END = badJson('unexpected end of text');
 const MORE = badJson('unexpected text after the value');
 const NOT_UTF8 = badJson('not UTF-8');
+const WIDE = badJson('the text is UTF-16 or UTF-32, but must be UTF-8');
 const TWICE = badJson('duplicate key');
 const DEEP = badJson('nested too deeply');
 const RANGE = badJson('the number is out of range');
@@ -39,11 +40,14 @@ const texts = whole([
   ['NUL in front', `\0${VALID}`, SYNTAX],
   ['NUL after', `${VALID}\0`, SYNTAX],
   ['NUL between two members', `${START}\0}`, SYNTAX],
-  ['a byte order mark', `${utf8('\uFEFF')}${VALID}`, SYNTAX],
+  ['a byte order mark', `${utf8('\uFEFF')}${VALID}`,
+    badJson('the text begins with a byte order mark; leave it out', [1, 1])],
   ['a byte order mark after', `${VALID}${utf8('\uFEFF')}`, MORE],
-  ['UTF-16, big end first', Buffer.from(VALID, 'utf16le').swap16().toString('latin1'), SYNTAX],
-  ['UTF-16, little end first', Buffer.from(VALID, 'utf16le').toString('latin1'), SYNTAX],
-  ['UTF-32', [...VALID].map((c) => `\0\0\0${c}`).join(''), SYNTAX],
+  ['UTF-16, big end first', Buffer.from(VALID, 'utf16le').swap16().toString('latin1'), WIDE],
+  ['UTF-16, little end first', Buffer.from(VALID, 'utf16le').toString('latin1'), WIDE],
+  ['UTF-16 with a byte order mark', Buffer.from(`\uFEFF${VALID}`, 'utf16le').toString('latin1'), WIDE],
+  ['UTF-32, big end first', [...VALID].map((c) => `\0\0\0${c}`).join(''), WIDE],
+  ['UTF-32, little end first', [...VALID].map((c) => `${c}\0\0\0`).join(''), WIDE],
   ['UTF-7', '+AHs-+AH0-', SYNTAX],
   ['a guard against scripts', `)]}',\n${VALID}`, SYNTAX],
   ['a call of a script', `callback(${VALID})`, SYNTAX],
@@ -58,7 +62,8 @@ const texts = whole([
   ['YAML', 'external_id: a\n', SYNTAX],
   ['a form', 'external_id=a&from=b', SYNTAX],
   ['MessagePack', '\x81\xa1a\x01', NOT_UTF8],
-  ['a body that gzip has packed', '\x1f\x8b\x08\0\0\0\0\0\0\x03', SYNTAX],
+  ['a body that gzip has packed', '\x1f\x8b\x08\0\0\0\0\0\0\x03',
+    badJson('the text is compressed with gzip; send it as it is')],
   ['a list', `[${VALID}]`, NO_OBJECT],
   ['an empty list', '[]', NO_OBJECT],
   ['a string', '"a"', NO_OBJECT],

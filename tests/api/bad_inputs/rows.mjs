@@ -57,7 +57,7 @@ export const unsound = {
   lineFeed: unsoundly('A line ends in a bare line feed'),
   folded: unsoundly('A header is continued on a second line'),
   method: unsoundly('The request method is invalid'),
-  target: unsoundly('The request target must be a path'),
+  target: unsoundly('The request target must be a path, or a URL with http or https and a host'),
   host: unsoundly('Exactly one valid Host header is required'),
   length: unsoundly('Content-Length must be given once, in digits'),
   coding: unsoundly('Transfer-Encoding must be given once, as chunked, in HTTP/1.1'),
@@ -73,7 +73,10 @@ export const noMethod =
   refused(405, 'method_not_allowed', 'The resource does not support this method; see the Allow header');
 export const notAcceptable =
   refused(406, 'not_acceptable', 'Accept must include application/json or */*');
-export const notJson = refused(415, 'unsupported_media_type', 'Content-Type must be application/json');
+const noBodyOf = (message) => refused(415, 'unsupported_media_type', message);
+export const notJson = noBodyOf('Content-Type must be application/json');
+export const notUtf8 = noBodyOf('The body must be UTF-8; send it as Content-Type: application/json');
+export const packed = noBodyOf('The body must not be compressed; send it as it is, without Content-Encoding');
 export const noKey = refused(401, 'unauthorized',
   'There is no Authorization header; send the API key as Authorization: Bearer KEY');
 export const badKey = refused(401, 'unauthorized',
@@ -89,4 +92,6 @@ export const badJson = (reason, place) => refused(400, 'invalid_json', place
   ? `invalid JSON at line ${place[0]}, column ${place[1]}: ${reason}`
   : new RegExp(`^invalid JSON at line \\d+, column \\d+: ${reason}$`));
 export const bad = (field, message) => invalid(['parameter_invalid', message, field]);
+export const SECONDS =
+  'must be Unix seconds (not milliseconds), an integer from 0 to 253402300799';
 export const missing = (field, message = 'is required') => invalid(['parameter_not_found', message, field]);

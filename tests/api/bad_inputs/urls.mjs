@@ -1,6 +1,6 @@
 // Targets: a path has only one spelling, an id is a UUID in lower case, and a query has only the parameters of
 // its operation.
-import { bad, get, invalid, noConversation, noMethod, notFound, send, taken, update } from './rows.mjs';
+import { SECONDS, bad, get, invalid, noConversation, noMethod, notFound, send, taken, update } from './rows.mjs';
 
 const paths = [
   ...['/api/v1', '/api/v1/', '/api/v1//ping', '/api/v1/ping/', '/api/v1/ping//', '/api/v1/./ping', '/api/v1/ping/.',
@@ -58,7 +58,6 @@ const ids = [
 
 const audit = (query) => get(`/api/v1/audit?${query}`);
 const PER_PAGE = bad('per_page', 'must be an integer from 1 to 100');
-const SECONDS = 'must be an integer, Unix seconds';
 const WELL_FORMED = 'is not well-formed percent-encoded text';
 const OPERATION = 'must be ping, conversation.create, conversation.get, conversation.update, conversation.search, '
   + 'audit.list or unknown';

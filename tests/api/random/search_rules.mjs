@@ -18,12 +18,14 @@ const isId = (value) =>
   isText(value) && length(value) >= 1 && length(value) <= 255 && !OUTER_SPACE.test(value);
 const isAttribute = (value) =>
   typeof value === 'boolean' || isNumber(value) || (isText(value) && length(value) <= 500);
+// Up to the year 9999; milliseconds are beyond it.
+const isTime = (value) => isInteger(value) && numberOf(value) >= 0 && numberOf(value) <= 253402300799;
 
 const FIELDS = {
   'contact.external_id': [['='], isId], 'contact.id': [['='], isText], contact_ids: [['='], isText],
   external_id: [SETS, isId], channel: [SETS, isText], 'source.type': [SETS, isText],
   state: [EQUALITY, (value) => STATES.includes(value)], status: [SETS, (value) => STATUSES.includes(value)],
-  created_at: [ORDER, isInteger], updated_at: [ORDER, isInteger],
+  created_at: [ORDER, isTime], updated_at: [ORDER, isTime],
 };
 // [OPERATORS, VALUE]; undefined: the field cannot be searched.
 export function fieldOf(name) {

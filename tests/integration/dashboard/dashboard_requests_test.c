@@ -385,7 +385,7 @@ Test(dashboard_requests, with_unsound_framing_end_the_connection)
         "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
         "GET /keys HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
         "GET /keys HTTP/1.1\r\n\r\n",
-        "GET http://evil.example/keys HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET ftp://evil.example/keys HTTP/1.1\r\nHost: a\r\n\r\n",
         "GET /keys HTTP/1.1\nHost: a\n\n",
         "GET /keys HTTP/1.1\r\nHost: a\r\nX-A: b\r\n c\r\n\r\n",
     };

@@ -1,5 +1,5 @@
 /* haproxy in front of the gateways under Docker Compose (deploy/compose/front.cfg): whom it admits,
-   and what it compresses. */
+   what it compresses, and how a new one replaces it. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <poll.h>
@@ -9,10 +9,12 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/base/str.h"
 #include "tests/support/api_client.h"
+#include "tests/support/http_connection.h"
 #include "tests/support/port.h"
 
 TestSuite(front, .init = stack_share);
@@ -84,15 +86,11 @@ static bool listens(void *closure)
     return fd >= 0;
 }
 
-static void start_front(void)
+/* At `port`, where others may listen, too. */
+static pid_t run_front(const char *config)
 {
-    char *config;
-    pid_t pid;
+    const pid_t pid = fork();
 
-    port = port_free();
-    config = format("%s/front-%d.cfg", stack_setting("RUN_DIR"), port);
-    write_config(config);
-    pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -101,7 +99,19 @@ static void start_front(void)
         execlp("haproxy", "haproxy", "-db", "-q", "-f", config, (char *)NULL);
         _exit(127);
     }
+    return pid;
+}
+
+static const char *start_front(pid_t *pid)
+{
+    const char *config;
+
+    port = port_free();
+    config = format("%s/front-%d.cfg", stack_setting("RUN_DIR"), port);
+    write_config(config);
+    *pid = run_front(config);
     cr_assert(stack_wait(listens, NULL, WAITS_MS), "haproxy does not answer");
+    return config;
 }
 
 struct links {
@@ -155,7 +165,9 @@ static void expect_shut(int n)
 
 Test(front, limits_the_connections_of_a_source_and_a_network)
 {
-    start_front();
+    pid_t pid;
+
+    start_front(&pid);
     open_links(&links, "127.0.1.1", OF_SOURCE + 3);
     expect_shut(3);
     open_links(&links, "127.0.1.2", OF_SOURCE);
@@ -173,8 +185,8 @@ Test(front, starts_with_whatever_proxies_there_are)
     static const char *const proxies[] = {"", "10.0.0.0/8", "10.0.0.0/8 fd00::/8"};
 
     for (size_t i = 0; i < sizeof(proxies) / sizeof(*proxies); i++)
-        cr_expect_eq(system(format("TRUSTED_PROXIES='%s' TLS_PEM= haproxy -c -q -f"
-                                   " deploy/compose/front.cfg",
+        cr_expect_eq(system(format("TRUSTED_PROXIES='%s' TLS_PEM= ADMIN_ADDRESS=/tmp/front"
+                                   " haproxy -c -q -f deploy/compose/front.cfg",
                                    proxies[i])),
                      0, "%s", proxies[i]);
 }
@@ -205,17 +217,65 @@ static bool is_compressed(const struct client_response *response)
     return encoding != NULL && strcmp(encoding, "gzip") == 0;
 }
 
+static void use_gateway(void)
+{
+    const char *const host = stack_setting("BASE_URL") + strlen("http://");
+
+    gateway = format("%.*s", (int)strcspn(host, "/"), host);
+}
+
 Test(front, compresses_pages_and_nothing_else)
 {
-    const char *const base = stack_setting("BASE_URL");
     struct org org;
+    pid_t pid;
 
-    gateway = format("%.*s", (int)strcspn(base + strlen("http://"), "/"), base + strlen("http://"));
-    start_front();
+    use_gateway();
+    start_front(&pid);
     org_new(&org);
     cr_assert(is_compressed(ask_front(&org, "POST", "/conversations/search",
                                       "{\"query\":{\"field\":\"contact.external_id\","
                                       "\"operator\":\"=\",\"value\":\"nobody\"}}")));
     cr_assert(is_compressed(ask_front(&org, "GET", "/audit", NULL)));
     cr_assert_not(is_compressed(ask_front(&org, "GET", "/ping", NULL)));
+}
+
+/* -- replacement ------------------------------------------------------------------------------ */
+
+/* Sends a request over the connection; whether the response announces that it closes. */
+static bool closes(struct http_connection *connection)
+{
+    static const char request[] = "GET /api/v1/ping HTTP/1.1\r\nHost: x\r\n\r\n";
+    struct connection_response response;
+
+    cr_assert(http_connection_send(connection, request, sizeof(request) - 1));
+    cr_assert(http_connection_receive(connection, &response, HTTP_TIMEOUT_MS));
+    return response.closes;
+}
+
+static bool has_ended(void *pid)
+{
+    return waitpid(*(pid_t *)pid, NULL, WNOHANG) == *(pid_t *)pid;
+}
+
+/* A client that sends while its connection is being closed gets no response. */
+Test(front, answers_on_kept_connections_until_its_successor_has_all)
+{
+    struct http_connection kept, later;
+    const char *config;
+    pid_t old;
+
+    use_gateway();
+    config = start_front(&old);
+    cr_assert(http_connection_open(&kept, port));
+    cr_assert_not(closes(&kept));
+    run_front(config);
+    cr_assert_eq(kill(old, SIGUSR1), 0);
+    while (!closes(&kept))
+        ;
+    http_connection_close(&kept);
+    cr_assert(stack_wait(has_ended, &old, WAITS_MS));
+    cr_assert(stack_wait(listens, NULL, WAITS_MS));
+    cr_assert(http_connection_open(&later, port));
+    cr_assert_not(closes(&later));
+    http_connection_close(&later);
 }

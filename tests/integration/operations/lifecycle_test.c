@@ -138,7 +138,30 @@ Test(lifecycle, a_setting_that_is_wrong_or_missing_ends_a_program_at_once)
     for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
         expect_end(all[i], "ADMIN_PORT=many", "setting ADMIN_PORT must be");
         expect_end(all[i], "NATS_URL=", "setting NATS_URL is required");
+        expect_end(all[i], "NATS_URL=\"nats://localhost\"",
+                   "setting NATS_URL is in quotation marks; remove them");
     }
+}
+
+/* Programs that do not go on: exit status 2, and the reason on standard error. */
+static void expect_usage(const char *setting, const char *program, const char *reason)
+{
+    cr_expect_eq(system(format("said=$(env '%s' %s/%s 2>&1 >/dev/null); [ $? = 2 ] &&"
+                               " echo \"$said\" | grep -qF '%s'",
+                               setting, stack_setting("BIN_DIR"), program, reason)),
+                 0, "%s: %s", program, setting);
+}
+
+Test(lifecycle, a_url_that_is_wrong_is_an_error_of_usage)
+{
+    expect_usage("DATABASE_URL=postgresql://a:100%@localhost/b", "migrate",
+                 "DATABASE_URL cannot be parsed");
+    expect_usage("DATABASE_URL=\"postgresql://a@localhost/b\"", "migrate",
+                 "setting DATABASE_URL is in quotation marks");
+    expect_usage("NATS_URL=http://localhost", "convctl org list",
+                 "NATS_URL: the scheme must be nats:// or tls://");
+    expect_usage("NATS_URL=\"nats://localhost\"", "convctl org list",
+                 "setting NATS_URL is in quotation marks");
 }
 
 Test(lifecycle, a_port_that_is_taken_ends_a_program_at_once)

@@ -57,7 +57,10 @@ static void expect_failure(const char *settings, const char *reply)
 
 Test(stack_beside, up_says_at_once_which_setting_a_program_does_not_take)
 {
-    expect_failure("TRUSTED_PROXIES=foo", "TRUSTED_PROXIES must be networks");
+    expect_failure("TRUSTED_PROXIES=10.0.0.0/8,foo",
+                   "TRUSTED_PROXIES must be networks.*\"wrong\":\"foo\"");
+    expect_failure("WEBHOOK_ALLOW_CIDRS=foo",
+                   "WEBHOOK_ALLOW_CIDRS must be networks.*\"wrong\":\"foo\"");
 }
 
 Test(stack_beside, up_refuses_an_invalid_port_before_anything_starts)
@@ -100,6 +103,9 @@ Test(stack_beside, up_takes_settings_that_a_file_keeps)
     expect_failure("", "settings.env, line 2: GATEWAY_PRT is not a setting of make up");
     keep_settings("NATS_URL=nats://elsewhere\n");
     expect_failure("", "settings.env, line 1: NATS_URL is not a setting of make up");
+    expect_failure("ADMIN_ADDRESS=localhost", "ADMIN_ADDRESS is not a setting of make up");
+    expect_failure("NATS_URL_FILE=/nowhere", "NATS_URL_FILE is not a setting of make up");
+    expect_failure("CURSOR_KEY_FILE=/nowhere", "CURSOR_KEY_FILE is not a setting of make up");
     keep_settings("export GATEWAY_PORT\n");
     expect_failure("", "settings.env, line 1: this must be NAME=VALUE");
     keep_settings("");
@@ -152,6 +158,36 @@ Test(stack_beside, run_leaves_no_process_when_it_is_killed)
                                " kill -KILL $run && timeout 60 flock '%s/lock' true",
                                log, log, log, folder)),
                  0);
+}
+
+/* `make` in a copy of the clone, at a path with a blank, as a user does whose environment names a
+   proxy, which does not answer. The programs are there, so that no other make has to build them. */
+static void make_in_copy(const char *target)
+{
+    const char *folder = stack_setting("RUN_DIR");
+
+    cr_assert_eq(system(format("cd '%s/clone' && http_proxy=http://127.0.0.1:9 no_proxy=localhost"
+                               " timeout 120 make MAKE=true %s >'%s/make.log' 2>&1",
+                               folder, target, folder)),
+                 0, "make %s: see %s/make.log", target, folder);
+}
+
+Test(stack_beside, make_up_works_at_a_path_with_a_blank_and_behind_a_proxy)
+{
+    const char *folder = format("%s blank", stack_setting("RUN_DIR"));
+
+    cr_assert_eq(system(format("mkdir -p '%s/clone/build/release' && cd '%s/clone' &&"
+                               " cp -r '%s' build/release/bin &&"
+                               " cp -r \"$OLDPWD\"/Makefile \"$OLDPWD\"/deploy \"$OLDPWD\"/tools .",
+                               folder, folder, stack_setting("BIN_DIR"))),
+                 0);
+    setenv("RUN_DIR", folder, 1);
+    make_in_copy("up");
+    take_env();
+    expect_status(api_get(stack_setting("FULL_KEY"), "/ping"), 200);
+    make_in_copy("down");
+    for (size_t i = 0; i < PROCESSES; i++)
+        cr_expect_eq(stack_pid(processes[i]), 0, "%s", processes[i]);
 }
 
 Test(stack_beside, down_leaves_no_process_and_the_next_up_finds_the_data)

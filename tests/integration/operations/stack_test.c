@@ -26,6 +26,13 @@ Test(stack, up_leaves_a_running_stack_alone_when_it_waits_in_vain)
     cr_assert_eq(stack_pid("gateway-0"), gateway);
 }
 
+Test(stack, up_prints_the_address_with_tls)
+{
+    cr_assert_eq(system("deploy/local/stack up |"
+                        " grep -x \" *https://127.0.0.1:$GATEWAY_TLS_PORT/api/v1\" >/dev/null"),
+                 0);
+}
+
 Test(stack, up_refuses_other_settings_than_those_that_it_runs_with)
 {
     static const char *const others[] = {"WEBHOOK_ALLOW_CIDRS=", "REPLICAS_SEARCH=3",

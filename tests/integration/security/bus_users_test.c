@@ -137,7 +137,6 @@ Test(bus_users, go_over_to_other_passwords_without_a_gap)
 {
     struct nats_server server;
     struct nats_client first, second;
-    FILE *config;
     int port;
 
     start_private(&server);
@@ -145,10 +144,8 @@ Test(bus_users, go_over_to_other_passwords_without_a_gap)
     cr_assert(nats_client_open(&first, port, "search", "first"));
     nats_client_subscribe(&first, SUBJECT_SEARCH, "search");
     cr_assert_not(second_signs_in(&port));
-    config = fopen(server.config_file, "we");
-    cr_assert(config != NULL && fputs(print_config("--second"), config) >= 0);
-    fclose(config);
-    cr_assert_eq(kill(server.pid, SIGHUP), 0);
+    nats_server_configure(&server, print_config("--second"));
+    nats_server_reload(&server);
     cr_assert(stack_wait(second_signs_in, &port, 30000));
     cr_expect(nats_client_may_subscribe(&first, SUBJECT_SEARCH, "search"), "cut off");
     cr_assert(nats_client_open(&second, port, "search-2", "second"));

@@ -74,6 +74,47 @@ static void try_bus(void)
     cr_expect_str_eq(code, "service_unavailable", "by another authority");
 }
 
+/* -- renewed files ------------------------------------------------------------------------------- */
+
+struct reading {
+    const struct org *org;
+    const char *id;
+    int status;
+};
+
+static bool is_answered(void *closure)
+{
+    const struct reading *reading = closure;
+
+    return read_conversation(reading->org, reading->id)->status == reading->status;
+}
+
+static void install(const char *from, const char *to)
+{
+    cr_assert_eq(system(format("cp '%s' '%s.new' && mv '%s.new' '%s'", from, to, to, to)), 0);
+}
+
+/* Without a restart: a wrong authority closes the database to the program, the right one opens it. */
+static void try_renewal(const struct org *org, const char *id)
+{
+    const char *authority = format("%s/tls/authority.pem", stack_setting("RUN_DIR"));
+    const char *wrong = format("%s/authority.pem", stack_setting("WEBHOOK_CERTIFICATES"));
+    const char *kept = format("%s.kept", authority);
+    struct reading reading = {.org = org, .id = id, .status = 503};
+
+    cr_assert_eq(sql_integer("SELECT 1", NULL), 1); /* the test keeps this connection */
+    install(authority, kept);
+    install(wrong, authority);
+    cr_assert_geq(sql_integer("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                              " WHERE usename = $1",
+                              "conv_conversation", NULL),
+                  1);
+    cr_assert(stack_wait(is_answered, &reading, 10000));
+    install(kept, authority);
+    reading.status = 200;
+    cr_assert(stack_wait(is_answered, &reading, 10000));
+}
+
 Test(tls, to_both_servers_carries_everything_and_is_required)
 {
     struct org org;
@@ -87,5 +128,6 @@ Test(tls, to_both_servers_carries_everything_and_is_required)
                            "\"value\":\"user-1\"}}"),
                   200);
     try_database();
+    try_renewal(&org, id);
     try_bus();
 }

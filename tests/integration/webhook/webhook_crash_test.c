@@ -1,5 +1,6 @@
 /* The webhook service is killed repeatedly while it delivers: no event is lost, and an attempt that
- * is made again is on record as interrupted. TEST_LONG=1: 2,000 events, 10 endpoints, 20 kills. */
+ * is made again is on record as interrupted. TEST_LONG=1: 2,000 events, 10 endpoints, 20 kills; and
+ * 8,000 deliveries to names with addresses that do not answer, 16 kills. */
 #include <criterion/criterion.h>
 #include <poll.h>
 #include <signal.h>
@@ -8,8 +9,11 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/str.h"
 #include "tests/support/measure.h"
+#include "tests/support/nameserver.h"
 #include "tests/support/never_free.h"
+#include "tests/support/port.h"
 #include "tests/support/replica.h"
 #include "tests/support/sql.h"
 #include "tests/support/webhooks.h"
@@ -54,6 +58,9 @@ static void make_events(const struct org *org, int n)
         org->id, format("%d", n), NULL);
 }
 
+#define SILENT         "a-127-0-0-8"
+#define SILENT_ADDRESS "127.0.0.8"
+
 /* Compares how often events came to this endpoint with what is on record. */
 static void check_consistency(const struct org *org, const struct webhook *webhook,
                               struct receiver *receiver, const char *path, int events, int *doubles)
@@ -93,10 +100,9 @@ static void expect_made_again(const struct org *org)
                  0);
 }
 
-Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_it_is_killed)
+/* Endpoint i is at the name hosts[i], with the receiver's port. Ends the service that often. */
+static void deliver_and_kill(const char *const *hosts, int endpoints, int kills, int events)
 {
-    const int endpoints = long_form_or(10, 4), kills = long_form_or(20, 2),
-              events = long_form_or(2000, 100);
     struct receiver *receiver = receiver_start("good");
     struct webhook webhooks[ENDPOINTS_MAX];
     const char *paths[ENDPOINTS_MAX];
@@ -106,7 +112,10 @@ Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_
     org_new(&org);
     for (int i = 0; i < endpoints; i++) {
         paths[i] = format("/slow/5/%d/", i);
-        webhook_new(&org, receiver_url(receiver, paths[i]), "ticket.created", &webhooks[i]);
+        webhook_new(&org, format("https://%s:%d%s", hosts[i], receiver_port(receiver), paths[i]),
+                    "ticket.created", &webhooks[i]);
+        if (strstr(hosts[i], SILENT) != NULL)
+            port_silent(SILENT_ADDRESS, (uint16_t)receiver_port(receiver));
     }
     for (int i = 0; i < kills; i++) {
         const size_t came = receiver_count(receiver, "/");
@@ -128,6 +137,31 @@ Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_
             (long long)sql_integer("SELECT count(*) FROM webhook.deliveries WHERE organization_id ="
                                    " $1::uuid AND state = 'interrupted'",
                                    org.id, NULL));
+}
+
+Test(webhook_crash, every_event_has_its_attempt_at_every_endpoint_however_often_it_is_killed)
+{
+    const char *hosts[ENDPOINTS_MAX];
+
+    for (int i = 0; i < ENDPOINTS_MAX; i++)
+        hosts[i] = "127.0.0.1";
+    deliver_and_kill(hosts, long_form_or(ENDPOINTS_MAX, 4), long_form_or(20, 2),
+                     long_form_or(2000, 100));
+}
+
+/* Names of which one address works, the last one that counts. */
+Test(webhook_crash, no_event_is_missing_at_a_receiver_that_is_hard_to_reach)
+{
+    static const char *const hosts[] = {
+        "a-127-0-0-9--a-127-0-0-1.receiver.example.net", /* the first refuses */
+        SILENT "--a-127-0-0-1.receiver.example.net",
+        "aaaa-00000000000000000000000000000001--a-127-0-0-1.receiver.example.net",
+        "silent-aaaa--a-127-0-0-1.receiver.example.net",
+        "a-127-0-1-1-31--a-127-0-0-1--a-127-0-2-1.receiver.example.net", /* 33 addresses */
+    };
+
+    nameserver_start();
+    deliver_and_kill(hosts, ARRAY_SIZE(hosts), long_form_or(16, 2), long_form_or(1600, 20));
 }
 
 Test(webhook_crash, a_delivery_that_crashes_a_worker_three_times_is_quarantined)

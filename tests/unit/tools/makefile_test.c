@@ -9,8 +9,6 @@ static char out[64];
 
 static void setup(void)
 {
-    unsetenv("MAKEFLAGS");
-    unsetenv("MAKELEVEL");
     strcpy(out, "/tmp/makefile.XXXXXX");
     cr_assert_not_null(mkdtemp(out));
 }

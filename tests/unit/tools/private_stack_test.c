@@ -56,7 +56,10 @@ static void expect_kept_out(const char *tool)
                                            "DATABASE_URL=postgresql://other",
                                            "PGOPTIONS=-c a.b=c",
                                            "RATE_LIMIT_DEFAULT=11",
-                                           "PUBLIC_BASE_URL=http://other"};
+                                           "PUBLIC_BASE_URL=http://other",
+                                           "http_proxy=http://127.0.0.1:9",
+                                           "HTTP_PROXY=http://127.0.0.1:9",
+                                           "ALL_PROXY=http://127.0.0.1:9"};
     char command[256], line[4096];
     FILE *seen;
 

@@ -63,7 +63,7 @@ static inline void start_actor_of(const struct service *service, size_t mailbox_
         .slow_lane = lane,
     });
     cr_assert_not_null(actor);
-    while (!actor_bus_is_up(actor) || !actor_database_is_up(actor))
+    while (actor_bus_trouble(actor) != NULL || !actor_database_is_up(actor))
         usleep(1000);
     ask_until("", "parameter_not_found "); /* a connection does not imply a subscription yet */
     command_client_reset(client);
@@ -82,7 +82,7 @@ static inline void start_lane_of(const struct service *service, size_t mailbox_m
         .is_slow_lane = true,
     });
     cr_assert_not_null(lane);
-    while (!actor_bus_is_up(lane) || !actor_database_is_up(lane))
+    while (actor_bus_trouble(lane) != NULL || !actor_database_is_up(lane))
         usleep(1000);
 }
 

@@ -343,7 +343,7 @@ Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
                                                 .name = "sample-0",
                                                 .bus_url = nats.url,
                                                 .database_url = own.url});
-    while (!actor_bus_is_up(actor))
+    while (actor_bus_trouble(actor) != NULL)
         usleep(1000);
     until_us = clock_mono_us() + 300000; /* time for more than one step */
     while (clock_mono_us() < until_us) {

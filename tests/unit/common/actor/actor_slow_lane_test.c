@@ -1,4 +1,5 @@
 /* Which commands an actor leaves to its slow lane, and how the lane runs them. */
+#include <fcntl.h>
 #include <stdlib.h>
 
 #include "tests/unit/common/actor/actor_fixture.h"
@@ -164,4 +165,34 @@ Test(actor_slow_lane, finishes_its_commands_before_the_actor_ends)
     actor = lane = NULL;
     cr_assert_eq(command_client_count(client, "created"), 1 + 10);
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 2 + 10);
+}
+
+static bool has_logged(FILE *logged, const char *message, const char *field)
+{
+    char line[1024];
+    bool has = false;
+
+    rewind(logged);
+    while (!has && fgets(line, sizeof(line), logged) != NULL)
+        has = strstr(line, message) != NULL && strstr(line, field) != NULL;
+    return has;
+}
+
+Test(actor_slow_lane, logs_which_request_has_lost_its_reply)
+{
+    FILE *const logged = tmpfile();
+
+    cr_assert_not_null(logged);
+    cr_assert_eq(fcntl(fileno(logged), F_SETFL, O_APPEND), 0);
+    cr_assert_geq(dup2(fileno(logged), STDERR_FILENO), 0);
+    be_slow();
+    block_lane();
+    nats_server_kill(&nats);
+    while (actor_bus_trouble(actor) == NULL)
+        usleep(1000);
+    open_gate();
+    while (!has_logged(logged, "could not send a reply", "\"request_id\":\"0"))
+        usleep(1000);
+    cr_expect_not(has_logged(logged, "could not send a reply", "00000000-0000"));
+    fclose(logged);
 }

@@ -24,3 +24,14 @@ Test(clock, never_runs_backwards_when_monotonic)
     }
     cr_assert_gt(last, 0);
 }
+
+Test(clock, rounds_what_is_left_up_and_bounds_it)
+{
+    cr_assert_eq(clock_left_ms(5000, 5000, 10), 0);
+    cr_assert_eq(clock_left_ms(5000, 6000, 10), 0);
+    cr_assert_eq(clock_left_ms(5001, 5000, 10), 1);
+    cr_assert_eq(clock_left_ms(6000, 5000, 10), 1);
+    cr_assert_eq(clock_left_ms(14999, 5000, 10), 10);
+    cr_assert_eq(clock_left_ms(INT64_MAX, 5000, 10), 10);
+    cr_assert_eq(clock_left_ms(5001, 5000, 0), 0);
+}

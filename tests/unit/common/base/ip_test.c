@@ -111,7 +111,7 @@ static bool holds(const char *list, const char *text)
     struct networks networks;
     struct address address;
 
-    cr_assert(networks_parse(str_of(list), &networks), "%s", list);
+    cr_assert(networks_parse(str_of(list), &networks, NULL), "%s", list);
     cr_assert(address_parse(str_of(text), &address), "%s", text);
     return networks_hold(&networks, &address);
 }
@@ -172,7 +172,29 @@ Test(network, refuses_what_is_not_a_list_of_networks)
     struct networks networks;
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-        cr_expect_not(networks_parse(str_of(bad[i]), &networks), "%s", bad[i]);
+        cr_expect_not(networks_parse(str_of(bad[i]), &networks, NULL), "%s", bad[i]);
+}
+
+static void expect_wrong(const char *list, const char *part)
+{
+    struct networks networks;
+    struct str wrong;
+
+    cr_assert_not(networks_parse(str_of(list), &networks, &wrong), "%s", list);
+    cr_expect(str_equal(wrong, str_of(part)), "%s: %.*s", list, STR_ARG(wrong));
+}
+
+Test(network, that_is_none_is_named)
+{
+    char text[NETWORKS_WRONG_MAX + 3] = "", too_many[NETWORKS_MAX * 8 + 16] = "";
+
+    expect_wrong("10.0.0.0/8, 11.0.0.0/33 ,12.0.0.0/8", "11.0.0.0/33");
+    expect_wrong("10.0.0.0/8,,11.0.0.0/8", "");
+    memset(text, 'x', sizeof(text) - 1);
+    expect_wrong(text, text + 2);
+    for (int i = 0; i < NETWORKS_MAX; i++)
+        strcat(too_many, "1.1.1.1,");
+    expect_wrong(strcat(too_many, "2.2.2.2"), "2.2.2.2");
 }
 
 Test(network, reads_the_address_of_a_socket)

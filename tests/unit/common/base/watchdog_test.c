@@ -16,6 +16,14 @@ Test(watchdog, does_not_miss_a_thread_that_reports)
     watchdog_end();
 }
 
+Test(watchdog, does_not_miss_a_thread_that_waits_for_work)
+{
+    watchdog_begin("loop");
+    watchdog_kick_at(clock_mono_us() + 60 * SECOND);
+    cr_expect_eq(watchdog_overdue(0, NULL), 0);
+    watchdog_end();
+}
+
 Test(watchdog, that_is_missing_names_its_thread_and_for_how_long)
 {
     char reason[128] = "";

@@ -19,20 +19,12 @@ static struct bus_mailbox *things, *others;
 
 TestSuite(bus_bundle_faults, .fini = stop_server);
 
-static void write_config(const char *text)
-{
-    FILE *file = fopen(server.config_file, "we");
-
-    cr_assert_not_null(file);
-    fputs(text, file);
-    fclose(file);
-}
-
 static struct bus *open_as(int i, const char *user)
 {
-    char url[128], inbox[32];
+    static char urls[3][128];
+    char *const url = urls[i], inbox[32];
 
-    (void)snprintf(url, sizeof(url), "nats://%s:b@127.0.0.1:%u", user, server.port);
+    (void)snprintf(url, sizeof(urls[i]), "nats://%s:b@127.0.0.1:%u", user, server.port);
     (void)snprintf(inbox, sizeof(inbox), "_INBOX_%s", user);
     clients[i] =
         bus_connect(&(struct bus_options){.url = url, .name = "test", .inbox_prefix = inbox});
@@ -213,7 +205,7 @@ Test(bus_bundle_faults, run_nothing_again_that_may_have_been_delivered)
     cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
     ask(2, STR("running"));
     running = take(things, "running", true);
-    write_config(DENYING);
+    nats_server_configure(&server, DENYING);
     cr_assert_eq(kill(server.pid, SIGHUP), 0);
     cr_assert(EVENTUALLY(is_denied_by_now()));
     cr_assert(EVENTUALLY(comes_alone()));
@@ -230,7 +222,7 @@ Test(bus_bundle_faults, try_again_over_another_link)
     take_and_free(things, "a", false);
     nats_server_kill(&server);
     cr_assert(EVENTUALLY(!bus_is_up(clients[0]) && !bus_is_up(clients[1])));
-    write_config(ALLOWING);
+    nats_server_configure(&server, ALLOWING);
     nats_server_start(&server);
     cr_assert(EVENTUALLY(are_ready()));
     ask(2, STR("b"));
@@ -455,7 +447,7 @@ Test(bus_bundle_faults, leak_nothing_when_handlers_send_and_the_server_restarts)
             ask(i * 2 + 1, STR("again"));
         }
         nats_server_kill(&server);
-        write_config(target == 1 ? DENYING : ALLOWING);
+        nats_server_configure(&server, target == 1 ? DENYING : ALLOWING);
         nats_server_start(&server);
     }
     cr_assert_gt(n_handled, 100, "%d", (int)n_handled);

@@ -184,7 +184,7 @@ Test(bus_bundles, are_sent_when_full_and_hold_no_large_body)
     free_clients();
 }
 
-enum { LARGE = 512 * 1024, TOO_LARGE = 1024 * 1024 }; /* the server's max_payload */
+enum { LARGE = 512 * 1024, TOO_LARGE = BUS_PAYLOAD_MIN };
 
 /* Bytes that cannot be compressed. */
 static struct str noise(size_t n)

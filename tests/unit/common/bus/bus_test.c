@@ -1,6 +1,8 @@
 /* Publishing on the bus, queue groups and notices, against a real nats-server. */
 #include <pthread.h>
+#include <sched.h>
 
+#include "common/base/watchdog.h"
 #include "tests/unit/common/bus/bus_fixture.h"
 
 TestSuite(bus, .init = start_server, .fini = stop_server);
@@ -109,7 +111,7 @@ Test(bus, gives_a_notice_to_every_listener)
 
 Test(bus, refuses_what_is_larger_than_the_server_takes)
 {
-    static char large[2 * 1024 * 1024];
+    static char large[BUS_PAYLOAD_MIN + 1];
     struct bus *both = open_end(0);
     cr_assert(EVENTUALLY(bus_is_up(both)));
     struct str body = {large, sizeof(large)};
@@ -196,5 +198,45 @@ Test(bus, wakes_its_owner_from_another_thread)
     bus_wait(bus, 30000);
     cr_assert_lt(clock_mono_us() - began_us, 15000000);
     pthread_join(waker, NULL);
+    free_clients();
+}
+
+static atomic_bool is_watched;
+
+/* Waits, and tells whether it has reported since. */
+static void *wait_watched(void *bus)
+{
+    bool has_reported;
+    int64_t ended_us;
+
+    watchdog_begin("owner");
+    atomic_store(&is_watched, true);
+    bus_wait(bus, 30000);
+    ended_us = clock_mono_us();
+    while (clock_mono_us() <= ended_us)
+        ;
+    has_reported = watchdog_overdue(0, NULL) == 1;
+    watchdog_end();
+    return has_reported ? bus : NULL;
+}
+
+Test(bus, tells_the_watchdog_how_long_its_owner_waits)
+{
+    struct bus *bus = open_end(0);
+    void *result = NULL;
+    pthread_t owner;
+
+    cr_assert(EVENTUALLY(bus_is_up(bus)));
+    cr_assert_not(WITHIN(100, false)); /* until nothing else happens */
+    watchdog_begin("test");
+    watchdog_kick_at(clock_mono_us() + 60000000);
+    cr_assert_eq(pthread_create(&owner, NULL, wait_watched, bus), 0);
+    for (const int64_t until_us = clock_mono_us() + 30000000;
+         !atomic_load(&is_watched) || watchdog_overdue(0, NULL) > 0; sched_yield())
+        cr_assert_lt(clock_mono_us(), until_us, "it does not report how long it will wait");
+    bus_wake(bus);
+    pthread_join(owner, &result);
+    cr_expect_eq(result, bus, "it reports after the wait");
+    watchdog_end();
     free_clients();
 }

@@ -66,7 +66,7 @@ static struct bus_tls good(void)
 
 static struct bus *connect_to(const char *host, const struct bus_tls *tls)
 {
-    char url[64];
+    static char url[64];
     struct bus *bus;
 
     snprintf(url, sizeof(url), "nats://%s:%u", host, server.port);
@@ -168,10 +168,26 @@ Test(bus_tls, never_falls_back_to_plain_text)
     expect_refused("the server speaks no TLS", "127.0.0.1", &tls);
 }
 
-Test(bus_tls, wants_key_and_certificate_together)
+static void expect_unusable(struct bus_tls tls, const char *reason)
 {
-    struct bus_tls tls = {.cert_file = file("good.pem")};
+    const struct bus_options options = {.url = "nats://127.0.0.1:1", .name = "test", .tls = &tls};
+    char why[BUS_WHY] = "";
 
-    cr_expect_null(bus_connect(
-        &(struct bus_options){.url = "nats://127.0.0.1:1", .name = "test", .tls = &tls}));
+    cr_expect_null(bus_connect(&options));
+    cr_expect_not(bus_can_use(&options, why));
+    cr_expect_not_null(strstr(why, reason), "%s", why);
+}
+
+Test(bus_tls, says_which_file_cannot_be_used)
+{
+    const char *good = file("good.pem"), *key = file("server.key"), *none = "/nonexistent.pem";
+
+    expect_unusable((struct bus_tls){.cert_file = good}, "NATS_KEY_FILE is missing");
+    expect_unusable((struct bus_tls){.key_file = key}, "NATS_CERT_FILE is missing");
+    expect_unusable((struct bus_tls){.ca_file = none}, "NATS_CA_FILE cannot be read: No such file");
+    expect_unusable((struct bus_tls){.ca_file = key}, "NATS_CA_FILE cannot be used: ");
+    expect_unusable((struct bus_tls){.cert_file = none, .key_file = key},
+                    "NATS_CERT_FILE cannot be read");
+    expect_unusable((struct bus_tls){.cert_file = good, .key_file = good},
+                    "NATS_CERT_FILE cannot be used");
 }

@@ -8,7 +8,7 @@
 
 static struct postgres_server server;
 static struct db_admin *admin;
-static char error[256];
+static char error[DB_ADMIN_WHY];
 
 static void start(void)
 {
@@ -103,10 +103,22 @@ Test(db_admin, cannot_open_a_database_that_does_not_answer)
     cr_assert_null(strstr(error, "hush"));
 }
 
+Test(db_admin, tells_why_each_address_cannot_be_used)
+{
+    struct db_admin *none = NULL;
+
+    cr_assert_eq(db_admin_open("postgresql://127.0.0.1:1,127.0.0.2:2/d", "test", 2, &none, error),
+                 ST_UNAVAILABLE);
+    cr_expect_not_null(strstr(error, "port 1 failed: Connection refused; "), "%s", error);
+    cr_expect_not_null(strstr(error, "port 2 failed: Connection refused"), "%s", error);
+}
+
 Test(db_admin, does_not_quote_a_url_that_it_cannot_read)
 {
     struct db_admin *none = NULL;
 
     cr_assert_eq(db_admin_open("postgresql://u:hu%zzsh@h/d", "test", 2, &none, error), ST_INTERNAL);
+    cr_assert_null(strstr(error, "hu"));
+    cr_assert_eq(db_admin_open("postgresql://u:hu/zzsh@h/d", "test", 2, &none, error), ST_INTERNAL);
     cr_assert_null(strstr(error, "hu"));
 }

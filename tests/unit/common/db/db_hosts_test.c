@@ -46,12 +46,12 @@ Test(db_hosts, takes_one_port_for_all)
     cr_expect_null(hosts.all[1].port);
 }
 
-Test(db_hosts, leaves_one_host_to_libpq)
+Test(db_hosts, leaves_the_port_of_one_host_to_libpq)
 {
     open_hosts("postgresql://u@a:1/d");
     cr_assert_eq(hosts.n, 1);
     cr_expect_str_eq(hosts.attrs_for_libpq, "any");
-    cr_expect_null(hosts.all[0].host);
+    cr_expect_str_eq(hosts.all[0].host, "a");
     cr_expect_null(hosts.all[0].port);
 }
 
@@ -100,7 +100,7 @@ Test(db_hosts, tries_each_once_a_round_from_the_one_that_served_last)
 Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
 {
     open_hosts("host=a,b");
-    cr_assert_eq(hosts.all[0].limit_us, SECOND);
+    cr_assert_eq(db_hosts_limit_us(&hosts), SECOND);
     cr_assert_not(db_hosts_fail(&hosts, true, SECOND));
     expect_at(1);
     cr_assert(db_hosts_fail(&hosts, false, SECOND));
@@ -109,7 +109,7 @@ Test(db_hosts, leaves_a_silent_one_out_for_four_fifths_of_the_time)
     expect_at(1);
     cr_assert_not(db_hosts_fail(&hosts, false, 5 * SECOND));
     expect_at(0);
-    cr_assert_eq(hosts.all[0].limit_us, 2 * SECOND);
+    cr_assert_eq(db_hosts_limit_us(&hosts), 2 * SECOND);
     cr_assert(db_hosts_fail(&hosts, true, 7 * SECOND));
     expect_at(1);
     cr_assert(db_hosts_fail(&hosts, false, 15 * SECOND - 1));
@@ -154,18 +154,96 @@ Test(db_hosts, gives_a_silent_one_five_seconds_at_most)
     open_hosts("host=a,b");
     for (int i = 0; i < 10; i++)
         (void)db_hosts_fail(&hosts, true, i * SECOND);
-    cr_assert_eq(hosts.all[0].limit_us, 5 * SECOND);
+    cr_assert_eq(db_hosts_limit_us(&hosts), 5 * SECOND);
     db_hosts_succeed(&hosts);
-    cr_assert_eq(db_hosts_current(&hosts)->limit_us, SECOND);
+    cr_assert_eq(db_hosts_limit_us(&hosts), SECOND);
 }
 
 Test(db_hosts, gives_the_only_one_five_seconds)
 {
-    open_hosts("host=a");
+    open_hosts("host=127.0.0.1");
     cr_assert(db_hosts_fail(&hosts, true, SECOND));
     expect_at(0);
-    cr_assert_eq(hosts.all[0].limit_us, 5 * SECOND);
-    cr_assert_eq(hosts.all[0].rests_until_us, 0);
+    cr_assert_eq(db_hosts_limit_us(&hosts), 5 * SECOND);
+    cr_assert_eq(hosts.all[0].turn.rests_until_us, 0);
+}
+
+/* -- addresses of a name ----------------------------------------------------------------------- */
+
+static struct address v6, v4;
+
+static void find_both(int64_t now_us)
+{
+    cr_assert(address_parse(STR("::1"), &v6) && address_parse(STR("127.0.0.1"), &v4));
+    cr_assert_not_null(db_hosts_name(&hosts));
+    db_hosts_found(&hosts, (const struct address[]){v6, v4}, 2, now_us);
+    cr_assert_null(db_hosts_name(&hosts));
+}
+
+static void expect_address(const struct address *ip)
+{
+    cr_assert(db_hosts_address(&hosts) != NULL && address_equal(db_hosts_address(&hosts), ip));
+}
+
+Test(db_hosts, looks_up_names_only)
+{
+    static const char *const others[] = {"host=127.0.0.1", "host=::1", "host=fe80::1%eth0",
+                                         "host=/run",      "host=@db", "host=a hostaddr=127.0.0.1",
+                                         "dbname=d"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        open_hosts(others[i]);
+        cr_expect_null(db_hosts_name(&hosts), "%s", others[i]);
+        cr_expect_null(db_hosts_address(&hosts), "%s", others[i]);
+        close_hosts();
+    }
+    open_hosts("host=a");
+    cr_expect_str_eq(db_hosts_name(&hosts), "a");
+}
+
+Test(db_hosts, passes_over_a_silent_address_and_leaves_it_out_for_a_while)
+{
+    open_hosts("host=a");
+    find_both(0);
+    expect_address(&v6);
+    cr_assert_eq(db_hosts_limit_us(&hosts), SECOND);
+    cr_assert_not(db_hosts_fail(&hosts, true, SECOND));
+    expect_address(&v4);
+    cr_assert(db_hosts_fail(&hosts, false, SECOND));
+    find_both(SECOND);
+    expect_address(&v4);
+    cr_assert(db_hosts_fail(&hosts, false, 5 * SECOND - 1));
+    find_both(5 * SECOND);
+    expect_address(&v6);
+    cr_assert_eq(db_hosts_limit_us(&hosts), 2 * SECOND);
+    cr_assert_not(db_hosts_fail(&hosts, true, 7 * SECOND));
+    expect_address(&v4);
+}
+
+Test(db_hosts, begins_with_the_address_that_served_last)
+{
+    open_hosts("host=a");
+    find_both(0);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    db_hosts_succeed(&hosts);
+    find_both(0);
+    expect_address(&v4);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_address(&v6);
+    cr_assert(db_hosts_fail(&hosts, false, 0));
+}
+
+Test(db_hosts, tries_all_addresses_of_a_host_before_the_next_host)
+{
+    open_hosts("host=a,b");
+    find_both(0);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_at(0);
+    cr_assert_not(db_hosts_fail(&hosts, false, 0));
+    expect_at(1);
+    cr_assert_str_eq(db_hosts_name(&hosts), "b");
+    cr_assert(db_hosts_fail(&hosts, true, SECOND), "the lookup is silent");
+    expect_at(0);
 }
 
 /* -- roles ----------------------------------------------------------------------------------- */

@@ -4,10 +4,12 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/base/config.h"
 #include "tests/support/port.h"
 #include "tests/unit/common/db/db_fixture.h"
 
@@ -215,6 +217,9 @@ Test(db_link, connects_in_steps)
 Test(db_link, refuses_a_url_that_cannot_be_parsed)
 {
     cr_assert_null(db_to("postgresql://user:secret@[::1/database"));
+    cr_assert_null(db_to("postgresql://user:sec@ret@127.0.0.1/database"),
+                   "ret@127.0.0.1 is no name");
+    cr_assert_null(db_to("postgresql://user:sec/ret@127.0.0.1/database"), "sec is no port");
 }
 
 Test(db_link, comes_back_after_the_server_has_crashed)
@@ -237,4 +242,66 @@ Test(db_link, comes_back_after_the_server_has_crashed)
     cr_assert_eq(db_connect(other, 30000), ST_OK);
     db_free(other);
     postgres_server_stop(&own);
+}
+
+/* -- a renewed URL ----------------------------------------------------------------------------- */
+
+static void write_url(const char *path, const char *role, const char *rest)
+{
+    FILE *file = fopen(path, "we");
+
+    cr_assert_not_null(file);
+    cr_assert_gt(fprintf(file, "%s?user=%s%s\n", url, role, rest), 0);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* The role of the connection that the server has just ended, and of the next one. */
+static void expect_next_role(struct db *other, const char *before, const char *after)
+{
+    const char *const roles[] = {before, after};
+
+    for (size_t i = 0; i < ARRAY_SIZE(roles); i++) {
+        struct str role;
+
+        cr_assert_eq(db_connect(other, 30000), ST_OK, "%s", db_trouble(other));
+        db_open_batch(other, clock_us() + TIMEOUT_US);
+        (void)db_add(other, 0, NULL, 0);
+        cr_assert_eq(db_commit(other), ST_OK);
+        role = db_value(db_result(other, 0), 0, 0);
+        cr_expect(str_equal(role, str_of(roles[i])), "%.*s", STR_ARG(role));
+        if (i == 0)
+            postgres_await(url, "SELECT count(pg_terminate_backend(pid, 10000))"
+                                " FROM pg_stat_activity WHERE application_name = 'renewed'"
+                                " AND datname = current_database()");
+        db_check(other);
+    }
+}
+
+Test(db_link, takes_a_renewed_url_from_its_file_at_the_next_connection)
+{
+    static const struct setting settings[] = {
+        {"DATABASE_URL", SETTING_STRING, 0, NULL, 0, 0, true, "PostgreSQL"}};
+    static const struct db_statement role = {"role", "SELECT current_user AS role", "role"};
+    struct {
+        const char *url;
+    } config;
+    char path[64], error[256];
+    struct db *other;
+
+    snprintf(path, sizeof(path), "/tmp/url-%d", (int)getpid());
+    postgres_do(url, "DO $$ BEGIN CREATE ROLE renewed LOGIN SUPERUSER;"
+                     " EXCEPTION WHEN duplicate_object THEN NULL; END $$");
+    write_url(path, "postgres", "");
+    setenv("DATABASE_URL_FILE", path, 1);
+    unsetenv("DATABASE_URL");
+    cr_assert_eq(config_load(settings, 1, &config, error), ST_OK, "%s", error);
+    other = db_new(&(struct db_options){
+        .url = config.url, .name = "renewed", .statements = &role, .n_statements = 1});
+    cr_assert_eq(db_connect(other, 30000), ST_OK, "%s", db_trouble(other));
+    write_url(path, "renewed", "");
+    expect_next_role(other, "postgres", "renewed");
+    write_url(path, "postgres", "&no_such_key=1"); /* the former one is used */
+    expect_next_role(other, "renewed", "renewed");
+    db_free(other);
+    unlink(path);
 }

@@ -70,7 +70,7 @@ static struct address at(const char *text)
 
 static void trust_private(void)
 {
-    cr_assert(networks_parse(STR("10.0.0.0/8, 192.168.1.1 ,fd00::/8"), &trusted));
+    cr_assert(networks_parse(STR("10.0.0.0/8, 192.168.1.1 ,fd00::/8"), &trusted, NULL));
 }
 
 static void expect(const char *peer, const char *forwarded_for, const char *client)
@@ -195,7 +195,7 @@ static enum outcome of_reply(const char *outcome, const char *text)
 
     message = bus_message_new("v1.some.command", &header, outcome != NULL ? 1 : 0, str_of(text));
     cr_assert_not_null(message);
-    return call_outcome(CALL_REPLIED, message, &body);
+    return call_outcome(CALL_REPLIED, message, true, &body);
 }
 
 Test(call_outcome, is_that_of_the_service)
@@ -241,8 +241,9 @@ Test(call_outcome, of_a_service_that_does_not_know_the_command_is_unavailable)
 
 Test(call_outcome, without_a_reply_says_whether_it_may_have_been_done)
 {
-    cr_expect_eq(call_outcome(CALL_NOBODY, NULL, &body), OUTCOME_UNAVAILABLE);
-    cr_expect_eq(call_outcome(CALL_LATE, NULL, &body), OUTCOME_UNCERTAIN);
-    cr_expect_eq(call_outcome(CALL_LOST, NULL, &body), OUTCOME_UNCERTAIN);
+    cr_expect_eq(call_outcome(CALL_NOBODY, NULL, true, &body), OUTCOME_UNAVAILABLE);
+    cr_expect_eq(call_outcome(CALL_LATE, NULL, true, &body), OUTCOME_UNCERTAIN);
+    cr_expect_eq(call_outcome(CALL_LOST, NULL, true, &body), OUTCOME_UNCERTAIN);
+    cr_expect_eq(call_outcome(CALL_LOST, NULL, false, &body), OUTCOME_UNAVAILABLE);
     cr_expect_null(body.p);
 }

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/str.h"
@@ -115,7 +116,15 @@ Test(framing, refuses_lines_that_two_parsers_may_read_differently)
 Test(framing, refuses_invalid_targets_and_methods)
 {
     static const struct sample samples[] = {
-        {"GET http://h/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET ftp://h/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http:/h/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http:// HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http:///x HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http://a@h/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http://h:x/ HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http://h/\xc3\xa9 HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
+        {"GET http://h/ HTTP/1.1\r\n\r\n", FRAMING_HOST},
+        {"GET http://h/ HTTP/1.1\r\nHost: a/b\r\n\r\n", FRAMING_HOST},
         {"OPTIONS * HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
         {"CONNECT h:80 HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
         {"GET /\xc3\xa9 HTTP/1.1\r\n" HOST "\r\n", FRAMING_TARGET},
@@ -126,6 +135,35 @@ Test(framing, refuses_invalid_targets_and_methods)
         {"nonsense\r\n\r\n", FRAMING_MALFORMED},
     };
     EXPECT_ALL(samples);
+}
+
+Test(framing, reduces_an_absolute_target_to_its_path_and_its_host)
+{
+    static const struct {
+        const char *target, *path, *host;
+    } samples[] = {
+        {"http://a/x?y=1", "/x?y=1", "a"},
+        {"HTTPS://a:80/", "/", "a:80"},
+        {"http://[::1]:80/x", "/x", "[::1]:80"},
+        {"http://a", "/", "a"},
+        {"http://a?x", "/", "a"},
+        {"/http://b/", "/http://b/", "h"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(samples); i++) {
+        char text[128];
+        struct parsed parsed;
+
+        snprintf(text, sizeof(text), "GET %s HTTP/1.1\r\n" HOST "\r\n", samples[i].target);
+        parsed = parse_bytes(text, strlen(text));
+        cr_expect_eq(framing_take(), FRAMING_SOUND);
+        cr_expect(str_equal((struct str){parsed.target, parsed.target_n}, str_of(samples[i].path)),
+                  "%s", samples[i].target);
+        cr_assert_eq(parsed.n, 1);
+        cr_expect(str_equal((struct str){parsed.headers[0].value, parsed.headers[0].value_len},
+                            str_of(samples[i].host)),
+                  "%s", samples[i].target);
+    }
 }
 
 Test(framing, wants_exactly_one_host)

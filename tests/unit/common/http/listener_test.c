@@ -63,6 +63,11 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
 static int client;
 static struct sockaddr_in to = {.sin_family = AF_INET};
 
+static void on_connection_closed(struct connections *all)
+{
+    listener_resume(&listener);
+}
+
 static void set_up(void)
 {
     const uint16_t port = port_free();
@@ -75,7 +80,10 @@ static void set_up(void)
     host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
     h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = on_request;
     h2o_context_init(&context, h2o_evloop_create(), &http);
-    connections_init(&connections, 16, &trusted);
+    connections_init(&connections, context.loop,
+                     &(struct connections_options){
+                         .max = 16, .idle_ms = 75000, .request_ms = 10000, .trusted = &trusted});
+    connections.on_closed = on_connection_closed;
     cr_assert_eq(listener_open(&listener, &connections, &context,
                                &(struct listener_options){.address = "127.0.0.1", .port = port}),
                  ST_OK);
@@ -117,6 +125,7 @@ static void tear_down(void)
     STEP_UNTIL(connections.n == 0);
     listener_close(&listener);
     step(0); /* h2o frees closed sockets at the start of its next step */
+    connections_release(&connections);
     h2o_context_dispose(&context);
     h2o_config_dispose(&http);
 }
@@ -377,6 +386,182 @@ Test(listener, makes_room_in_place_of_a_client_that_takes_long_to_send_a_request
     close(newcomer);
 }
 
+/* -- time limits ----------------------------------------------------------------------------- */
+
+enum { SHORT_MS = 200, LONG_MS = 600000 };
+
+static void set_limits(uint64_t idle_ms, uint64_t request_ms)
+{
+    connections.idle_timeout.timeout = idle_ms;
+    connections.request_timeout.timeout = request_ms;
+}
+
+static void run_for(int64_t ms)
+{
+    const int64_t until_us = clock_mono_us() + ms * 1000;
+
+    while (clock_mono_us() < until_us)
+        step(10);
+}
+
+static void ask_and_answer(int nth)
+{
+    ask("/");
+    await_request(nth);
+    answer();
+    expect_answer();
+}
+
+/* Steps until the client's connection is closed, which must take SHORT_MS from `from_us` on. */
+static void expect_closed_after_the_limit(int64_t from_us)
+{
+    STEP_UNTIL(connections.n == 0);
+    cr_expect_geq(clock_mono_us() - from_us, (SHORT_MS - 20) * 1000);
+    expect_closed();
+}
+
+Test(listener, closes_a_connection_that_is_idle_for_too_long)
+{
+    int64_t from_us;
+
+    set_limits(SHORT_MS, LONG_MS);
+    run_for(2 * (int64_t)SHORT_MS);
+    cr_expect_eq(connections.n, 1, "its first request has the other limit");
+    from_us = clock_mono_us();
+    ask_and_answer(1);
+    expect_closed_after_the_limit(from_us);
+}
+
+Test(listener, keeps_an_idle_connection_for_longer_than_a_request_may_take)
+{
+    set_limits(LONG_MS, SHORT_MS);
+    for (int i = 1; i <= 3; i++) {
+        ask_and_answer(i);
+        run_for(2 * (int64_t)SHORT_MS);
+    }
+    cr_expect_eq(connections.n, 1);
+}
+
+Test(listener, gives_a_request_its_time_from_its_first_byte_on)
+{
+    static const char begin[] = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345";
+    int64_t from_us;
+
+    set_limits(LONG_MS, SHORT_MS);
+    ask_and_answer(1);
+    run_for(2 * (int64_t)SHORT_MS);
+    from_us = clock_mono_us();
+    cr_assert_eq(send(client, "P", 1, 0), 1);
+    run_for(SHORT_MS / 4);
+    cr_assert_eq(send(client, begin + 1, sizeof(begin) - 2, 0), sizeof(begin) - 2);
+    run_for(SHORT_MS / 4);
+    cr_assert_eq(send(client, "6", 1, 0), 1, "more bytes give it no more time");
+    expect_closed_after_the_limit(from_us);
+    cr_expect_eq(n_requests, 1);
+}
+
+Test(listener, gives_the_first_request_its_time_from_the_accept_on)
+{
+    const int64_t from_us = clock_mono_us();
+
+    set_limits(LONG_MS, SHORT_MS);
+    STEP_UNTIL(connections.n == 1);
+    expect_closed_after_the_limit(from_us);
+}
+
+/* Of two requests that arrive together, the second one only in part. */
+Test(listener, gives_what_comes_after_a_request_its_time_from_the_response_on)
+{
+    static const char both[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\nGET / HTTP";
+    int64_t from_us;
+
+    set_limits(LONG_MS, SHORT_MS);
+    cr_assert_eq(send(client, both, sizeof(both) - 1, 0), sizeof(both) - 1);
+    await_request(1);
+    from_us = clock_mono_us();
+    answer();
+    expect_answer();
+    expect_closed_after_the_limit(from_us);
+}
+
+Test(listener, answers_a_request_that_arrives_as_its_idle_connection_ends)
+{
+    ask_and_answer(1);
+    run_for(20);
+    connections_end_idle(&connections);
+    ask("/"); /* h2o has not looked for more yet */
+    await_request(2);
+    answer();
+    expect_answer();
+    STEP_UNTIL(connections.n == 0);
+}
+
+Test(listener, answers_a_request_that_waits_as_its_idle_connection_would_end)
+{
+    ask_and_answer(1);
+    run_for(20);
+    ask("/");
+    connections_end_idle(&connections);
+    await_request(2);
+    answer();
+    expect_answer();
+    run_for(20);
+    cr_expect_eq(connections.n, 1, "it is not idle");
+    connections_end_idle(&connections);
+    STEP_UNTIL(connections.n == 0);
+    expect_closed();
+}
+
+Test(listener, takes_the_connections_that_wait_as_it_closes)
+{
+    int late = socket(AF_INET, SOCK_STREAM, 0);
+
+    STEP_UNTIL(connections.n == 1);
+    connections.max_of_one = 2;
+    cr_assert_eq(connect(late, (const struct sockaddr *)&to, sizeof(to)), 0);
+    listener_close(&listener);
+    close(client);
+    client = late;
+    ask_and_answer(1);
+}
+
+/* -- connections of one address -------------------------------------------------------------- */
+
+Test(listener, refuses_one_more_connection_of_an_address_whose_others_are_busy)
+{
+    const int second = socket(AF_INET, SOCK_STREAM, 0);
+    char byte;
+
+    cr_assert_eq(connections.max_of_one, 1);
+    ask("/");
+    await_request(1);
+    cr_assert_eq(connect(second, (const struct sockaddr *)&to, sizeof(to)), 0);
+    run_for(20);
+    cr_expect_eq(recv(second, &byte, 1, MSG_DONTWAIT), 0);
+    answer();
+    expect_answer();
+    close(second);
+}
+
+Test(listener, lets_an_idle_connection_make_room_for_another_of_its_address)
+{
+    const int first = client;
+    int64_t from_us;
+    char byte;
+
+    ask_and_answer(1);
+    from_us = clock_mono_us();
+    STEP_UNTIL(clock_mono_us() - from_us > IDLE_US);
+    client = socket(AF_INET, SOCK_STREAM, 0);
+    cr_assert_eq(connect(client, (const struct sockaddr *)&to, sizeof(to)), 0);
+    ask_and_answer(2);
+    cr_expect_eq(recv(first, &byte, 1, MSG_DONTWAIT), 0);
+    cr_expect_eq(connections.n, 1);
+    close(first);
+}
+
+/* -- all at once ----------------------------------------------------------------------------- */
+
 Test(listener, handles_no_request_after_all_connections_were_shut_down)
 {
     STEP_UNTIL(connections.n == 1);
@@ -387,17 +572,18 @@ Test(listener, handles_no_request_after_all_connections_were_shut_down)
     expect_closed();
 }
 
-static SSL_CTX *make_tls(void)
+static struct tls_certificate *make_tls(void)
 {
-    char text[128], certificate[64], key[64];
-    SSL_CTX *tls;
+    static char certificate[64], key[64];
+    struct tls_certificate *tls;
+    char text[128];
 
     cr_assert_not_null(mkdtemp(folder));
     snprintf(text, sizeof(text), "tests/support/make-certificates %s", folder);
     cr_assert_eq(system(text), 0);
     snprintf(certificate, sizeof(certificate), "%s/good.pem", folder);
     snprintf(key, sizeof(key), "%s/server.key", folder);
-    tls = listener_tls(certificate, key);
+    tls = tls_certificate_open(certificate, key);
     snprintf(text, sizeof(text), "rm -r %s", folder);
     cr_assert_eq(system(text), 0);
     cr_assert_not_null(tls);
@@ -426,13 +612,13 @@ static SSL *shake_hands(SSL_CTX *client_tls)
 Test(listener, handles_no_request_over_tls_whose_connection_was_shut_down)
 {
     static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
-    SSL_CTX *tls = make_tls(), *client_tls = SSL_CTX_new(TLS_client_method());
+    SSL_CTX *client_tls = SSL_CTX_new(TLS_client_method());
     char text[64];
     int newcomer;
     SSL *ssl;
 
     signal(SIGPIPE, SIG_IGN); /* as the services do: h2o cannot send its closing alert */
-    listener.accept.ssl_ctx = tls;
+    listener.certificate = make_tls();
     ssl = shake_hands(client_tls);
     newcomer = fill();
     cr_assert_eq(SSL_write(ssl, request, sizeof(request) - 1), sizeof(request) - 1);
@@ -443,6 +629,31 @@ Test(listener, handles_no_request_over_tls_whose_connection_was_shut_down)
     STEP_UNTIL(connections.n == 0);
     SSL_free(ssl);
     SSL_CTX_free(client_tls);
-    listener.accept.ssl_ctx = NULL;
-    SSL_CTX_free(tls);
+    tls_certificate_free(listener.certificate);
+    listener.certificate = NULL;
+}
+
+/* A client over TLS is told the end of a connection that was idle for too long. */
+Test(listener, ends_an_idle_connection_over_tls_with_an_alert)
+{
+    static const char request[] = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    SSL_CTX *client_tls = SSL_CTX_new(TLS_client_method());
+    char text[1024];
+    SSL *ssl;
+    int got;
+
+    listener.certificate = make_tls();
+    ssl = shake_hands(client_tls);
+    set_limits(SHORT_MS, LONG_MS);
+    cr_assert_eq(SSL_write(ssl, request, sizeof(request) - 1), sizeof(request) - 1);
+    await_request(1);
+    answer();
+    STEP_UNTIL(connections.n == 0);
+    while ((got = SSL_read(ssl, text, sizeof(text))) > 0)
+        ; /* the response */
+    cr_expect_eq(SSL_get_error(ssl, got), SSL_ERROR_ZERO_RETURN);
+    SSL_free(ssl);
+    SSL_CTX_free(client_tls);
+    tls_certificate_free(listener.certificate);
+    listener.certificate = NULL;
 }

@@ -151,16 +151,57 @@ Test(media, reads_several_accept_headers_as_one_list)
     cr_expect_not(media_accepts_json(bad, 2));
 }
 
-Test(media, takes_json_content_with_any_parameters_and_nothing_else)
+static struct request_headers *typed(const char *content_type)
 {
-    cr_expect(media_is_json(STR("application/json")));
-    cr_expect(media_is_json(STR("Application/JSON; charset=utf-8")));
-    cr_expect(media_is_json(STR(" application/json ;x=y")));
-    cr_expect_not(media_is_json(STR_NONE));
-    cr_expect_not(media_is_json(STR("")));
-    cr_expect_not(media_is_json(STR("text/plain")));
-    cr_expect_not(media_is_json(STR("application/jsonx")));
-    cr_expect_not(media_is_json(STR("application/json, text/plain")));
-    cr_expect_not(media_is_json(STR("application/json text")));
-    cr_expect_not(media_is_json(STR("*/*")));
+    static struct request_headers typed_headers;
+
+    typed_headers = (struct request_headers){.content_type = {str_of(content_type), 1}};
+    return &typed_headers;
+}
+
+Test(media, takes_json_in_utf_8_and_nothing_else)
+{
+    static const char *const good[] = {
+        "application/json",
+        "Application/JSON; charset=utf-8",
+        " application/json ;x=y",
+        "application/json;Charset=\"UTF-8\"",
+        "application/json;;charset=utf8",
+        "application/json; charset=US-ASCII; a=b",
+        "application/json; charset",
+    };
+    static const char *const bad[] = {
+        "",
+        "text/plain",
+        "application/jsonx",
+        "application/json, text/plain",
+        "application/json text",
+        "*/*",
+        "application/json; charset=utf-16",
+        "application/json; charset=\"utf-32\"",
+        "application/json; a=b ;CHARSET=iso-8859-1",
+        "application/json; charset=utf-8; charset=utf-16",
+        "application/json; charset=",
+        "application/json; charset=\"",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+        cr_expect_null(media_body_error(typed(good[i])), "%s", good[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+        cr_expect_not_null(media_body_error(typed(bad[i])), "%s", bad[i]);
+    cr_expect_not_null(media_body_error(&(struct request_headers){.content_type.n = 0}));
+}
+
+Test(media, names_what_is_wrong_with_a_body)
+{
+    struct request_headers *body = typed("application/json; charset=utf-16");
+
+    cr_expect_not_null(strstr(media_body_error(body), "UTF-8"));
+    body = typed("application/json");
+    body->content_encoding = (struct request_header){STR("gzip"), 1};
+    cr_expect_not_null(strstr(media_body_error(body), "without Content-Encoding"));
+    body->content_encoding = (struct request_header){STR(" Identity "), 1};
+    cr_expect_null(media_body_error(body));
+    body->content_encoding = (struct request_header){STR("identity"), 2};
+    cr_expect_not_null(media_body_error(body));
 }

@@ -47,6 +47,24 @@ Test(json, accepts_every_kind_of_value)
     assert_accepted(STR("0"));
 }
 
+Test(json, names_codings_other_than_utf_8)
+{
+    assert_refused(STR("\xef\xbb\xbf{}"),
+                   "line 1, column 1: the text begins with a byte order mark");
+    assert_refused(STR("\xff\xfe{\0}\0"), "UTF-16 or UTF-32");
+    assert_refused(STR("\xfe\xff\0{\0}"), "UTF-16 or UTF-32");
+    assert_refused(STR("{\0}\0"), "UTF-16 or UTF-32");
+    assert_refused(STR("\0{\0}"), "UTF-16 or UTF-32");
+    assert_refused(STR("\xff\xfe\0\0{\0\0\0}\0\0\0"), "UTF-16 or UTF-32");
+    assert_refused(STR("\0\0\xfe\xff\0\0\0{\0\0\0}"), "UTF-16 or UTF-32");
+    assert_refused(STR("{\0\0\0}\0\0\0"), "UTF-16 or UTF-32");
+    assert_refused(STR("\0\0\0{\0\0\0}"), "UTF-16 or UTF-32");
+    assert_refused(STR("\x1f\x8b\x08"), "compressed with gzip");
+    assert_refused(STR("\0{}"), "syntax error");
+    assert_refused(STR("{}\0\0"), "syntax error");
+    assert_accepted(STR("\"\xef\xbb\xbf\""));
+}
+
 Test(json, refuses_invalid_json)
 {
     static const char *const bad[] = {
@@ -142,7 +160,7 @@ Test(json, keeps_integers_of_64_bits_and_reads_larger_ones_as_reals)
 
 Test(json, names_the_place_after_a_large_integer)
 {
-    assert_refused(STR("[9223372036854775808,\n 9223372036854775808, x]"), "line 2, column 24");
+    assert_refused(STR("[9223372036854775808,\n 9223372036854775808, x]"), "line 2, column 23");
 }
 
 /* Numbers are stored exactly and come back without an exponent. */
@@ -209,6 +227,19 @@ Test(json, names_the_place_and_quotes_nothing)
     assert_refused(STR("{\"a\": 1,\n \"secret\" secret}"), "invalid JSON at line 2, column ");
     cr_assert_null(strstr(error, "secret"), "%s", error);
     assert_refused(STR("[\"\xC3\xA4\", 1e999]"), "invalid JSON at line 1, column 7: the number");
+}
+
+Test(json, names_the_character_at_fault)
+{
+    assert_refused(STR("{'external_id':1}"), "line 1, column 2: syntax error");
+    assert_refused(STR("{\"a\": \xC3\xA4}"), "line 1, column 7: syntax error");
+    assert_refused(STR("{\"a\":1,\n,}"), "line 2, column 1: syntax error");
+    assert_refused(STR("[\"a\tb\"]"), "line 1, column 4: syntax error");
+    assert_refused(STR("[\"a\nb\"]"), "line 1, column 4: syntax error");
+    assert_refused(STR("[\"a\\x\"]"), "line 1, column 5: syntax error");
+    assert_refused(STR("{} {"), "line 1, column 4: unexpected text after the value");
+    assert_refused(STR("[\"a\xff\"]"), "line 1, column 4: not UTF-8");
+    assert_refused(STR("[1"), "line 1, column 3: unexpected end of text");
 }
 
 Test(json, text_of_other_types_is_absent)

@@ -2,12 +2,14 @@
 
 #include <criterion/criterion.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/metrics.h"
 #include "common/trace/trace.h"
 #include "tests/support/collector.h"
+#include "tests/support/own_names.h"
 
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"
 #define SPAN  "00f067aa0ba902b7"
@@ -152,6 +154,20 @@ Test(trace, is_sent_as_the_settings_specify)
     trace_close();
 }
 
+Test(trace, is_sent_past_a_proxy_of_the_environment)
+{
+    struct collector *collector = collector_start(200);
+    struct span span;
+
+    setenv("http_proxy", "http://127.0.0.1:9", 1);
+    setenv("all_proxy", "http://127.0.0.1:9", 1);
+    cr_assert_eq(open_with(collector_url(collector), "", "1"), ST_OK);
+    cr_assert(span_begin(&span, STR_NONE, true));
+    do_something(&span);
+    (void)collector_await(collector, "", 1);
+    trace_close();
+}
+
 Test(trace, refuses_settings_that_cannot_be_meant)
 {
     static const char *const bad[][3] = {
@@ -228,6 +244,21 @@ Test(trace, sends_remaining_spans_when_it_is_closed)
         failed = metric("failed") - (before > 0 ? before : 0);
     }
     cr_expect_eq(json_array_size(collector_spans(collector, "")), 100);
+}
+
+/* libc waits for it for 10 s. */
+Test(trace, is_closed_while_a_name_server_is_silent)
+{
+    const int64_t began_us = clock_mono_us();
+    struct span span;
+
+    own_names("127.0.0.1 localhost\n", "127.66.0.4");
+    cr_assert_eq(open_with("http://collector.example.net", "", "1"), ST_OK);
+    (void)span_begin(&span, STR_NONE, true);
+    do_something(&span);
+    trace_close();
+    cr_expect_lt(clock_mono_us() - began_us, 8 * 1000 * 1000);
+    cr_expect_eq(metric("failed"), 1);
 }
 
 #define TRACE "4bf92f3577b34da6a3ce929d0e0e4736"

@@ -81,6 +81,33 @@ Test(make_secrets, writes_a_configuration_that_the_bus_takes)
     cr_assert_eq(shell("nats-server -t -c \"$SECRETS_DIR/nats.conf\" >/dev/null 2>&1"), 0);
 }
 
+/* nats-server closes the connections of a user whose password is another one. */
+Test(make_secrets, keeps_the_user_of_the_bus_with_the_previous_password)
+{
+    static const char change[] = "cd \"$SECRETS_DIR\" && cp nats-search old && : >nats-search";
+    static const char as_in[] =
+        "cd \"$SECRETS_DIR\" && nats-server -t -c nats.conf >/dev/null 2>&1 &&"
+        " new=$(cat nats-search) && grep -q \"^nats://$NEW:$new@\" nats-url-search &&"
+        " grep -q \"^NATS_SEARCH_PASSWORD: \\\"$new\\\"\" nats.conf &&"
+        " grep -q \"user: \\\"$NEW\\\", password: .NATS_SEARCH_PASSWORD\" nats.conf &&"
+        " grep -q \"^NATS_SEARCH_PREVIOUS_PASSWORD: \\\"$(cat old)\\\"\" nats.conf &&"
+        " grep -q \"user: \\\"$OLD\\\", password: .NATS_SEARCH_PREVIOUS\" nats.conf";
+    static const char *const names[][2] = {{"search", "search-2"}, {"search-2", "search"}};
+
+    cr_assert_eq(setenv("KEEP_PREVIOUS", "yes", 1), 0);
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(setenv("OLD", names[i][0], 1), 0);
+        cr_assert_eq(setenv("NEW", names[i][1], 1), 0);
+        cr_assert_eq(shell(change), 0);
+        make();
+        make();
+        cr_expect_eq(shell(as_in), 0, "%s", names[i][1]);
+        cr_assert_eq(shell("rm \"$SECRETS_DIR/nats-search-previous\""), 0);
+        make();
+        cr_expect_eq(shell("[ $(grep -c 'user: \"search' \"$SECRETS_DIR/nats.conf\") = 1 ]"), 0);
+    }
+}
+
 /* A server refuses a reload with another address. */
 Test(make_secrets, sets_the_address_that_the_bus_listens_at)
 {

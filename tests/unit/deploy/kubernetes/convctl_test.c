@@ -91,7 +91,7 @@ Test(kubernetes_convctl, passes_arguments_as_they_are)
 {
     cr_assert_eq(shell("NAMESPACE=mine $convctl org create --name 'A  \"b\" $c' ''"), 0);
     expect_file("out", "<org>\n<create>\n<--name>\n<A  \"b\" $c>\n<>\n");
-    expect_file("asked", "-n\nmine\nexec\n-i\ndeployment/convctl\n-c\nconvctl\n");
+    expect_file("asked", "-n\nmine\nexec\n-i\nconvctl-0\n-c\nconvctl\n");
 }
 
 Test(kubernetes_convctl, ends_as_the_command_ends)

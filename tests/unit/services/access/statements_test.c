@@ -544,7 +544,7 @@ Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
         "CREATE ROLE x",
     };
     struct db_admin *role = NULL;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);
     for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++) {
@@ -558,7 +558,7 @@ Test(statements, are_all_that_the_role_is_allowed, .init = start, .fini = stop)
 Test(statements, are_backed_by_a_constraint_on_the_allowlist, .init = start, .fini = stop)
 {
     struct db_admin *role = NULL;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     ASK(SQL_CREATE_ORGANIZATION, ORG, "Acme", "starter", "main");
     cr_assert_eq(db_admin_open(role_url, "test", 10, &role, error), ST_OK, "%s", error);

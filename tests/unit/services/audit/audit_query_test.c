@@ -38,7 +38,7 @@ Test(audit_query, nothing_at_all_means_the_defaults)
     cr_assert_null(query.api_key_id.p);
     cr_assert_null(query.conversation_id.p);
     cr_assert_eq(query.after_s, -1);
-    cr_assert_eq(query.before_s, AUDIT_SECONDS_MAX + 1);
+    cr_assert_eq(query.before_s, UNIX_SECONDS_MAX + 1);
     cr_assert(reads(""));
     cr_assert(reads("&&"));
 }

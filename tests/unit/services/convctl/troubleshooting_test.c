@@ -1,4 +1,5 @@
-/* docs/troubleshooting.md quotes convctl's messages verbatim, so that a search finds them. */
+/* docs/troubleshooting.md quotes convctl's messages, and those of its bus, verbatim, so that a search
+   finds them. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,9 +19,10 @@ static char *read_all(const char *command)
 
 Test(troubleshooting, quotes_convctls_messages)
 {
-    char *rows = read_all("sed -n '/^## `convctl`/,/^## Requests/p' docs/troubleshooting.md |"
-                          " grep -oP '^\\| `\\K[^`]*' | grep -v '^convctl: command not found$'"),
-         *sources = read_all("cat services/convctl/*.c"), *left = NULL;
+    char *rows = read_all("sed -n '/^## `convctl`/,/^## [A-Z]/p' docs/troubleshooting.md |"
+                          " grep -oP '^\\| `\\K[^`]*' | sed 's/: \\.\\.\\.$//' | grep -v "
+                          "'^convctl: command not found$'"),
+         *sources = read_all("cat services/convctl/*.c common/bus/*.c"), *left = NULL;
     int n = 0;
 
     for (char *row = strtok_r(rows, "\n", &left); row != NULL; row = strtok_r(NULL, "\n", &left)) {

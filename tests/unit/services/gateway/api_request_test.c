@@ -24,22 +24,34 @@ static void set_up(void)
 
 TestSuite(api_request, .init = set_up, .fini = fake_close);
 
+static struct fake_request *confirm_key(struct fake_request *request)
+{
+    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
+    return request;
+}
+
+static struct fake_request *grant_quota(struct fake_request *request)
+{
+    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
+    return request;
+}
+
 /* A request whose key access has confirmed. */
 static struct fake_request *get_with_key(const char *path)
 {
-    struct fake_request *request = fake_get(path, bearer);
-
-    fake_reply(fake_call(SUBJECT_ACCESS_AUTHENTICATE), "ok", fake_record);
-    return request;
+    return confirm_key(fake_get(path, bearer));
 }
 
 /* The same, with its quota granted. */
 static struct fake_request *get_with_quota(const char *path)
 {
-    struct fake_request *request = get_with_key(path);
+    return grant_quota(get_with_key(path));
+}
 
-    fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", GRANT);
-    return request;
+/* The same for a request that writes. */
+static struct fake_request *put_with_quota(const char *path)
+{
+    return grant_quota(confirm_key(fake_put(path, bearer)));
 }
 
 static bool says(const struct fake_request *request, const char *text)
@@ -248,14 +260,25 @@ Test(api_request, that_its_service_could_not_record_is_recorded_before_the_answe
     cr_expect_str_eq(request->body, "{\"a\":1}\n");
 }
 
+static void expect_when_lost(struct fake_request *request, const char *subject, int status)
+{
+    char recorded[8];
+
+    snprintf(recorded, sizeof(recorded), "%d", status);
+    fake_end(fake_call(subject), CALL_LOST);
+    cr_expect(is_recorded_as(recorded));
+    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
+    cr_expect_eq(request->status, status);
+}
+
 Test(api_request, whose_reply_was_lost_may_have_been_carried_out)
 {
-    struct fake_request *request = get_with_quota(CONVERSATION);
+    expect_when_lost(put_with_quota(CONVERSATION), SUBJECT_CONVERSATION_UPDATE, 500);
+}
 
-    fake_end(fake_call(SUBJECT_CONVERSATION_GET), CALL_LOST);
-    cr_expect(is_recorded_as("500"));
-    fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
-    cr_expect_eq(request->status, 500);
+Test(api_request, that_only_reads_has_written_nothing_when_its_reply_was_lost)
+{
+    expect_when_lost(get_with_quota(CONVERSATION), SUBJECT_CONVERSATION_GET, 503);
 }
 
 Test(api_request, that_cannot_be_recorded_has_failed)
@@ -354,8 +377,8 @@ Test(api_request, that_is_late_for_its_quota_without_a_bus_has_failed)
 
 Test(api_request, whose_command_is_late_may_have_been_carried_out)
 {
-    struct fake_request *request = get_with_quota(CONVERSATION);
-    struct fake_call *call = fake_call(SUBJECT_CONVERSATION_GET);
+    struct fake_request *request = put_with_quota(CONVERSATION);
+    struct fake_call *call = fake_call(SUBJECT_CONVERSATION_UPDATE);
 
     fake_be_late(request);
     fake_reply(call, "ok", "{}");
@@ -366,7 +389,7 @@ Test(api_request, whose_command_is_late_may_have_been_carried_out)
 
 Test(api_request, whose_command_and_entry_are_late_may_have_been_carried_out)
 {
-    struct fake_request *request = get_with_quota(CONVERSATION);
+    struct fake_request *request = put_with_quota(CONVERSATION);
 
     fake_be_late(request);
     fake_be_late(request);

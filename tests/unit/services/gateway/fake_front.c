@@ -23,7 +23,8 @@ static uint8_t key_hashes[REQUESTS_MAX][SHA256_BYTES]; /* of the keys that reque
 static size_t n_requests, n_key_hashes;
 static struct sockaddr_in client;
 static const struct networks nobody;
-static struct edge_options options = {.command_timeout_ms = COMMAND_MS, .trusted = &nobody};
+static struct edge_options options = {.command_timeout_ms = COMMAND_MS,
+                                      .connections.trusted = &nobody};
 
 /* -- common/base/clock.h --------------------------------------------------------------------- */
 
@@ -204,7 +205,7 @@ void fake_invalidate(const char *organization_id)
     key_cache_doubt(gateway.keys, str_of(organization_id));
 }
 
-/* -- common/http/listener.h ------------------------------------------------------------------ */
+/* -- common/http/connections.h and lingering_close.h ----------------------------------------- */
 
 void connection_busy(h2o_socket_t *sock)
 {
@@ -291,7 +292,8 @@ const char fake_record_other[] = RECORD(FAKE_OTHER, "full");
 
 /* -- requests -------------------------------------------------------------------------------- */
 
-struct fake_request *fake_get(const char *path, const char *authorization)
+static struct fake_request *make(const char *method, const char *path, const char *authorization,
+                                 const char *body)
 {
     struct fake_request *request = calloc(1, sizeof(*request));
     h2o_req_t *req = &request->req;
@@ -301,15 +303,30 @@ struct fake_request *fake_get(const char *path, const char *authorization)
     req->conn = &conn;
     h2o_mem_init_pool(&req->pool);
     req->version = 0x101;
-    req->input.method = h2o_iovec_init(H2O_STRLIT("GET"));
+    req->input.method = h2o_iovec_init(method, strlen(method));
     req->input.path = h2o_iovec_init(path, strlen(path));
     if (authorization != NULL)
         h2o_add_header_by_str(&req->pool, &req->headers, H2O_STRLIT("authorization"), 1, NULL,
                               authorization, strlen(authorization));
+    if (body != NULL) {
+        req->entity = h2o_iovec_init(body, strlen(body));
+        h2o_add_header(&req->pool, &req->headers, H2O_TOKEN_CONTENT_TYPE, NULL,
+                       H2O_STRLIT("application/json"));
+    }
     (void)api_request_begin(NULL, req);
     if (request->api->key != NULL)
         memcpy(key_hashes[n_key_hashes++], request->api->key->hash, SHA256_BYTES);
     return request;
+}
+
+struct fake_request *fake_get(const char *path, const char *authorization)
+{
+    return make("GET", path, authorization, NULL);
+}
+
+struct fake_request *fake_put(const char *path, const char *authorization)
+{
+    return make("PUT", path, authorization, "{}");
 }
 
 void fake_client(const char *address)

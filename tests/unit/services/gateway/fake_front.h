@@ -88,6 +88,8 @@ struct fake_request {
 
 /* A GET of `path` with this Authorization header; NULL: none. */
 struct fake_request *fake_get(const char *path, const char *authorization);
+/* The same with PUT and the body {}. */
+struct fake_request *fake_put(const char *path, const char *authorization);
 /* The client address of the following requests. */
 void fake_client(const char *address);
 /* The value of a header of the response; STR_NONE: no such header. */

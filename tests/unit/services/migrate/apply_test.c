@@ -41,7 +41,7 @@ static void stop(void)
 static enum status run(void)
 {
     struct db_admin *admin = NULL;
-    char error[256];
+    char error[DB_ADMIN_WHY];
     enum status st;
 
     cr_assert_eq(db_admin_open(server.url, "test", 10, &admin, error), ST_OK, "%s", error);
@@ -194,7 +194,7 @@ Test(apply, tries_again_what_a_deadlock_with_a_service_ended, .init = start, .fi
     struct db_admin *other = NULL;
     pthread_t thread;
     enum status result;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     cr_assert_eq(run(), ST_OK);
     postgres_do(server.url, "CREATE TABLE one.u (a integer);"
@@ -225,7 +225,7 @@ Test(apply, does_not_block_others_while_a_table_is_locked_for_long, .init = star
     struct db_admin *other = NULL, *reader = NULL;
     pthread_t thread;
     enum status result;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     cr_assert_eq(run(), ST_OK);
     postgres_do(server.url, "DELETE FROM migration.applied WHERE service = 'two'");
@@ -249,7 +249,7 @@ Test(apply, does_not_block_others_while_a_table_is_locked_for_long, .init = star
 Test(apply, shows_a_state_without_changing_anything, .init = start, .fini = stop)
 {
     struct db_admin *admin = NULL;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     cr_assert_eq(db_admin_open(server.url, "test", 10, &admin, error), ST_OK, "%s", error);
     cr_assert_eq(apply_status(admin, list, 3), ST_OK);

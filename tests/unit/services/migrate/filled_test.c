@@ -82,7 +82,7 @@ static enum status migrate(void)
 {
     const struct apply_options options = {.lock_wait_s = 20};
     struct db_admin *admin = NULL;
-    char error[256];
+    char error[DB_ADMIN_WHY];
     enum status st;
 
     cr_assert_eq(db_admin_open(server.url, "migrate", 10, &admin, error), ST_OK, "%s", error);
@@ -117,7 +117,7 @@ Test(filled, a_log_with_deliveries_is_indexed_while_more_come, .init = start, .f
     struct db_admin *holder = NULL;
     pthread_t thread;
     enum status result;
-    char error[256];
+    char error[DB_ADMIN_WHY];
 
     postgres_do(server.url, add_delivery);
     run_file(RESENDS);

@@ -1,9 +1,12 @@
 /* The program, with an admin listener that is ready, not ready, or missing. */
 #include <criterion/criterion.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -86,6 +89,39 @@ Test(ready, is_content_with_a_process_that_is_ready)
 Test(ready, finds_a_listener_on_all_addresses)
 {
     cr_assert_eq(ask_beside("0.0.0.0", NULL).code, 0);
+}
+
+/* As haproxy's, which closes the connection with its response. */
+static void *answer_once(void *listener)
+{
+    static const char response[] = "HTTP/1.1 200 OK\r\n\r\n";
+    char request[256];
+    int fd = accept(*(int *)listener, NULL, NULL);
+
+    if (recv(fd, request, sizeof(request), 0) > 0)
+        (void)send(fd, response, sizeof(response) - 1, MSG_NOSIGNAL);
+    close(fd);
+    return NULL;
+}
+
+Test(ready, finds_a_listener_at_a_path)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    pthread_t thread;
+    char settings[256];
+
+    snprintf(at.sun_path, sizeof(at.sun_path), "/tmp/ready-%d", getpid());
+    snprintf(settings, sizeof(settings), "ADMIN_ADDRESS=%s", at.sun_path);
+    cr_assert_eq(ask(settings).code, 1);
+    cr_assert_eq(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    cr_assert_eq(listen(listener, 1), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, answer_once, &listener), 0);
+    struct told told = ask(settings);
+    unlink(at.sun_path);
+    cr_assert_eq(told.code, 0, "%s", told.text);
+    pthread_join(thread, NULL);
+    close(listener);
 }
 
 Test(ready, prints_why_a_process_is_not_ready)

@@ -317,15 +317,20 @@ Test(search_query, counts_lengths_in_code_points)
     assert_reads(ONLY(FILTER("contact.external_id", "=", "\"" LONG "0123\\ud83d\\ude00\"")));
 }
 
-Test(search_query, takes_any_integer_for_a_time)
+Test(search_query, takes_seconds_for_a_time)
 {
-    static const char *const seconds[] = {"0", "-1", "9223372036854775807", "-9223372036854775808"};
+    static const char *const seconds[] = {"0", "1795914820", "253402300799"};
+    static const char *const others[] = {"-1", "253402300800", "1795914820000",
+                                         "9223372036854775807"};
 
     for (size_t i = 0; i < ARRAY_SIZE(seconds); i++) {
         assert_reads(arena_printf(&arena, WITH("created_at", ">", "%s"), seconds[i]));
         cr_assert_str_eq(arena_printf(&arena, "%lld", (long long)query.filters[0].seconds),
                          seconds[i]);
     }
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        assert_refuses(arena_printf(&arena, WITH("updated_at", "<", "%s"), others[i]), INVALID,
+                       "query.value[1].value");
 }
 
 /* -- parsed queries -------------------------------------------------------------------------- */

@@ -14,7 +14,7 @@ static struct networks networks(const char *text)
 {
     struct networks out;
 
-    cr_assert(networks_parse(str_of(text), &out), "%s", text);
+    cr_assert(networks_parse(str_of(text), &out, NULL), "%s", text);
     return out;
 }
 

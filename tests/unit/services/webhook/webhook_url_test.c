@@ -32,6 +32,7 @@ Test(webhook_url, accepts_names_and_public_addresses)
         "https://example.com/",
         "https://example.com?x=1",
         "https://Example.COM/hook?a=b&c=%20d",
+        "HTTPS://EXAMPLE.com/x",
         "https://hooks.a-b.example.co.uk:8443/x/y;z=1",
         "https://example.com:1024/",
         "https://example.com:65535/",
@@ -98,4 +99,32 @@ Test(webhook_url, refuses_a_nul)
     struct webhook_url to;
 
     cr_assert_not_null(webhook_url_read(STR("https://example.com\0.evil.com/"), &to));
+}
+
+Test(webhook_url, names_the_fault_and_what_to_do)
+{
+    static const struct {
+        const char *url, *part;
+    } cases[] = {
+        {"https://foo_bar.hooks.example.com/", "do not allow: _"},
+        {"https://b\xc3\xbc"
+         "cher.example.com/",
+         "xn--"},
+        {"https://example.com/\xc3\xa9", "% and two hexadecimal digits"},
+        {"https://example.com./", "full stop"},
+        {"https://-a.example.com/", "hyphen"},
+        {"https://[0:0:0:0:0:0:0:1]/", "canonically"},
+        {"https://example.com/#top", "fragment"},
+        {"https://example.com:0/", "443, 8443 and 1024 to 65535"},
+        {"https://example.com:65536/", "443, 8443 and 1024 to 65535"},
+        {"HTTP://example.com/", "https://"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct webhook_url to;
+        const char *wrong = webhook_url_read(str_of(cases[i].url), &to);
+
+        cr_assert_not_null(wrong, "%s", cases[i].url);
+        cr_expect_not_null(strstr(wrong, cases[i].part), "%s: %s", cases[i].url, wrong);
+    }
 }

@@ -1,0 +1,144 @@
+#include "common/db/db_session.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/log.h"
+#include "common/base/str.h"
+#include "common/db/db_link.h"
+
+enum { STATEMENT_MS = 10 * 1000 };
+
+/* How soon the server notices that we are gone. That matters while a statement waits for a lock, and
+   between two statements, where the session of a lost machine would otherwise keep the locks of its
+   open transaction for hours. tcp_user_timeout decides, also between statements, whatever the number
+   of probes: at 9 s, after two unanswered probes. At 5 s, one late answer on a busy machine would end
+   a healthy link. */
+#define LOSS_OPTIONS                                                                               \
+    "-c client_connection_check_interval=1000"                                                     \
+    " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
+    " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
+
+enum rule { MUST_BE, MUST_NOT_BE, AS_MIN };
+
+struct need {
+    const char *setting, *value;
+    enum rule rule;
+    bool is_set; /* by us, at login */
+    const char *objection, *advice;
+};
+
+#define SET_TO(setting, value)                                                                     \
+    {                                                                                              \
+        setting, value, MUST_BE, true, "the database does not keep the setting " setting,          \
+            "connect to the server itself, not to a pooler"                                        \
+    }
+
+/* Not listed, because no statement of ours depends on them: search_path and collations (statements
+   name schemas, and compared text has COLLATE "C"), extra_float_digits (no column is a
+   floating-point number), transform_null_equals (none compares with a written NULL). */
+static const struct need needs[] = {
+    {"server_version_num", "150000", AS_MIN, false,
+     "the database's server is older than PostgreSQL 15", "upgrade it"},
+    /* Otherwise text that clients may send cannot be stored. */
+    {"server_encoding", "UTF8", MUST_BE, false, "the database's encoding is not UTF8",
+     "make the database again: CREATE DATABASE ... ENCODING 'UTF8' LOCALE 'C.UTF-8' "
+     "TEMPLATE template0"},
+    /* Otherwise a commit that was answered may be lost. */
+    {"synchronous_commit", "off", MUST_NOT_BE, false, "the database's synchronous_commit is off",
+     "reset it for the server, the database and the role"},
+    /* Otherwise triggers and foreign keys have no effect. We cannot set it: that takes a
+       superuser. */
+    {"session_replication_role", "origin", MUST_BE, false,
+     "the database's session_replication_role is not origin",
+     "reset it for the server, the database and the role"},
+    /* A day that is added to a time may have 23 hours elsewhere. */
+    SET_TO("TimeZone", "UTC"),
+    /* audit.move_sums() compares rows as text between two databases. */
+    SET_TO("DateStyle", "ISO, MDY"),
+    SET_TO("IntervalStyle", "postgres"),
+    SET_TO("bytea_output", "hex"),
+    /* Functions have patterns with a backslash. */
+    SET_TO("standard_conforming_strings", "on"),
+    /* Arrays that we send as text have NULLs. */
+    SET_TO("array_nulls", "on"),
+    /* Off, it refuses the audit log's entries. */
+    SET_TO("row_security", "on"),
+    /* Batches wait for rows that others change, and then see the change. */
+    SET_TO("default_transaction_isolation", "read committed"),
+};
+
+/* " -c NAME=VALUE", in which a blank is escaped. */
+static void add_setting(FILE *to, const struct need *need)
+{
+    (void)fprintf(to, " -c %s=", need->setting);
+    for (const char *p = need->value; *p != '\0'; p++)
+        (void)fprintf(to, "%s%c", *p == ' ' ? "\\" : "", *p);
+}
+
+static void add_timeouts(FILE *to, const struct db_options *timeouts)
+{
+    (void)fprintf(to, LOSS_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d", timeouts->lock_ms,
+                  timeouts->statement_ms > 0 ? timeouts->statement_ms : STATEMENT_MS);
+}
+
+char *db_session_options(const char *url, const struct db_options *timeouts)
+{
+    PQconninfoOption *parsed = PQconninfoParse(url, NULL);
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+
+    must(parsed != NULL && to != NULL);
+    if (timeouts != NULL)
+        add_timeouts(to, timeouts);
+    for (const PQconninfoOption *at = parsed; at->keyword != NULL; at++)
+        if (strcmp(at->keyword, "options") == 0 && at->val != NULL)
+            (void)fprintf(to, " %s", at->val);
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+        if (needs[i].is_set)
+            add_setting(to, &needs[i]);
+    must(fclose(to) == 0);
+    PQconninfoFree(parsed);
+    return text;
+}
+
+char *db_session_query(void)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+
+    must(to != NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+        (void)fprintf(to, "%s current_setting('%s')", i == 0 ? "SELECT" : ",", needs[i].setting);
+    must(fclose(to) == 0);
+    return text;
+}
+
+static bool is_met(const struct need *need, const char *value)
+{
+    if (need->rule == AS_MIN)
+        return strtol(value, NULL, 10) >= strtol(need->value, NULL, 10);
+    return (strcmp(value, need->value) == 0) == (need->rule == MUST_BE);
+}
+
+const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY])
+{
+    if (PQntuples(row) != 1 || PQnfields(row) != (int)ARRAY_SIZE(needs)) {
+        (void)snprintf(why, DB_SESSION_WHY, "the row of settings has another form");
+        return "the database does not tell its settings";
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
+        const char *value = PQgetvalue(row, 0, (int)i);
+
+        if (is_met(&needs[i], value))
+            continue;
+        (void)snprintf(why, DB_SESSION_WHY, "%s: %s is %s; %s", needs[i].objection,
+                       needs[i].setting, value, needs[i].advice);
+        return needs[i].objection;
+    }
+    return NULL;
+}

@@ -1,0 +1,32 @@
+/*
+ * db_session - what a session with the database must be like. Private to common/db.
+ *
+ * What     Settings of the server, the database or the role that change results are of two kinds.
+ *          Some we set at login, which has precedence over all of these and over the URL. Others the
+ *          administrator must change. All are checked after login, since a pooler in between may
+ *          drop what we set.
+ * Owns     The texts are from malloc(); the caller frees them.
+ * Threads  Any; pure.
+ * Fails    Never.
+ */
+#ifndef COMMON_DB_DB_SESSION_H
+#define COMMON_DB_DB_SESSION_H
+
+#include <libpq-fe.h>
+
+#include "common/db/db.h"
+
+enum { DB_SESSION_WHY = 256 };
+
+/* The value of libpq's key "options": the timeouts of a service's session (NULL: none), what the URL
+   has, and what must be; the later has precedence. The URL must be sound. */
+char *db_session_options(const char *url, const struct db_options *timeouts);
+
+/* A statement without parameters, whose only row has the settings. */
+char *db_session_query(void);
+
+/* Of that row as text. NULL: the session can be used. Otherwise a constant text for /readyz; `why`
+   also has the value found and what to do. */
+const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY]);
+
+#endif
