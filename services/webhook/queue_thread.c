@@ -2,11 +2,14 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
+
+enum { REST_US = 5 * 1000 * 1000 };
 
 struct queue_thread {
     struct queue_thread_options options;
@@ -32,6 +35,17 @@ static void take(struct queue_thread *self)
     transaction->took_us = clock_mono_us() - began_us;
 }
 
+/* Bounded, so that a thread that hangs here is noticed REST_US later than elsewhere, not never. */
+static void wait_for_work(struct queue_thread *self)
+{
+    const int64_t until_us = clock_mono_us() + REST_US;
+    const struct timespec until = {.tv_sec = until_us / 1000000,
+                                   .tv_nsec = until_us % 1000000 * 1000};
+
+    watchdog_kick_at(until_us);
+    (void)pthread_cond_clockwait(&self->changed, &self->lock, CLOCK_MONOTONIC, &until);
+}
+
 static void *run(void *closure)
 {
     struct queue_thread *self = closure;
@@ -40,8 +54,7 @@ static void *run(void *closure)
     pthread_mutex_lock(&self->lock);
     while (!self->is_stopping) {
         if (self->state != UNDER_WAY) {
-            watchdog_kick_at(INT64_MAX);
-            pthread_cond_wait(&self->changed, &self->lock);
+            wait_for_work(self);
             continue;
         }
         pthread_mutex_unlock(&self->lock);
