@@ -9,6 +9,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/db/db_url.h"
 #include "common/db/params.h"
 #include "common/json/json.h"
 #include "proto/subject.h"
@@ -263,7 +264,8 @@ bool membership_open_database(struct actor *actor)
             .may_be_standby = service->audit_sink == NULL,
         });
         if (actor->batches[i].db == NULL) {
-            LOG(LOG_ERROR, "DATABASE_URL cannot be parsed: " DB_URL_HINT);
+            LOG(LOG_ERROR, "DATABASE_URL cannot be used",
+                log_str("reason", db_url_fault(actor->options.database_url)));
             return false;
         }
     }

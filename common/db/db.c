@@ -11,6 +11,7 @@
 #include "common/base/log.h"
 #include "common/db/db_hosts.h"
 #include "common/db/db_link.h"
+#include "common/db/db_url.h"
 #include "common/db/pipeline.h"
 
 enum {
@@ -30,39 +31,11 @@ struct db {
     bool has_unsent;    /* the socket did not take all of it */
 };
 
-/* A password with a / or an @ in it ends early, and its rest becomes a port or the beginning of a
-   host, which libpq and our log would quote. A host that begins with an @ is an abstract socket. */
-static bool has_part_of_password(const PQconninfoOption *option)
-{
-    if (option->val == NULL)
-        return false;
-    if (strcmp(option->keyword, "port") == 0)
-        return option->val[strspn(option->val, "0123456789,")] != '\0';
-    if (strcmp(option->keyword, "host") != 0)
-        return false;
-    for (const char *p = option->val; *p != '\0'; p++)
-        if (*p == '@' && p > option->val && p[-1] != ',')
-            return true;
-    return false;
-}
-
-/* libpq's error text quotes a string that it cannot parse, password included, so it is dropped. */
-bool db_url_is_sound(const char *url)
-{
-    PQconninfoOption *parsed = PQconninfoParse(url, NULL);
-    bool is_sound = parsed != NULL;
-
-    for (const PQconninfoOption *at = parsed; is_sound && at->keyword != NULL; at++)
-        is_sound = !has_part_of_password(at);
-    PQconninfoFree(parsed);
-    return is_sound;
-}
-
 struct db *db_new(const struct db_options *options)
 {
     struct db *db;
 
-    if (!db_url_is_sound(options->url))
+    if (db_url_fault(options->url) != NULL)
         return NULL;
     db = heap_zeroed(1, sizeof(*db));
     db_link_init(&db->link, options);

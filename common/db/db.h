@@ -68,13 +68,7 @@ struct db_options {
 /* A bound parameter, in text format unless stated otherwise; STR_NONE is SQL NULL. */
 typedef struct str db_param;
 
-/* Whether libpq can parse the URL, and takes no part of the password for a host. Check first: the
-   error texts of libpq and of a lookup would quote the password. */
-bool db_url_is_sound(const char *url);
-#define DB_URL_HINT                                                                                \
-    "write it without quotation marks, and @ : / % of the password as %40 %3A %2F %25"
-
-/* What the options point to must outlive the db. NULL: the URL cannot be parsed. */
+/* What the options point to must outlive the db. NULL: db_url_fault() finds one. */
 struct db *db_new(const struct db_options *options);
 void db_free(struct db *db);
 

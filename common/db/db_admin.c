@@ -9,6 +9,7 @@
 #include "common/base/log.h"
 #include "common/db/db_link.h"
 #include "common/db/db_session.h"
+#include "common/db/db_url.h"
 
 struct db_admin {
     PGconn *link;
@@ -77,12 +78,13 @@ static PGconn *connect_to(const char *url, const char *name, int timeout_s)
 enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
                           char error[DB_ADMIN_WHY])
 {
+    const char *fault = db_url_fault(url);
     struct db_admin *admin;
     PGconn *link;
     enum status st;
 
-    if (!db_url_is_sound(url)) {
-        snprintf(error, DB_ADMIN_WHY, "%s", "the URL cannot be parsed: " DB_URL_HINT);
+    if (fault != NULL) {
+        snprintf(error, DB_ADMIN_WHY, "the URL %s", fault);
         return ST_INTERNAL;
     }
     link = connect_to(url, name, timeout_s);

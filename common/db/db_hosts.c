@@ -45,33 +45,13 @@ static enum db_attrs attrs_of(const char *name, bool may_be_standby)
     return (enum db_attrs)i;
 }
 
-static size_t parts_of(const char *list)
+size_t db_hosts_parts(const char *list)
 {
     size_t n = list[0] != '\0';
 
     for (; *list != '\0'; list++)
         n += *list == ',';
     return n;
-}
-
-static bool has_empty_part(const char *list)
-{
-    const size_t n = strlen(list);
-
-    return n > 0 && (list[0] == ',' || list[n - 1] == ',' || strstr(list, ",,") != NULL);
-}
-
-/* How many hosts to try one by one; 0: libpq must read the lists itself, or finds the hosts
-   elsewhere. */
-static size_t hosts_in(const char *host, const char *hostaddr, const char *port)
-{
-    const size_t n = hostaddr[0] != '\0' ? parts_of(hostaddr) : parts_of(host);
-
-    if (n > DB_HOSTS_MAX || has_empty_part(host) || has_empty_part(hostaddr))
-        return 0;
-    if (host[0] != '\0' && parts_of(host) != n)
-        return 0;
-    return parts_of(port) < 2 || parts_of(port) == n ? n : 0;
 }
 
 /* A copy, from malloc(); NULL: the list is empty. */
@@ -99,7 +79,7 @@ static void cut_lists(struct db_hosts *hosts, const PQconninfoOption *options)
     char *host = hosts->lists[0] = list_of(value_of(options, "host"));
     char *hostaddr = hosts->lists[1] = list_of(value_of(options, "hostaddr"));
     /* One port is that of all hosts. */
-    char *port = hosts->lists[2] = parts_of(ports) > 1 ? list_of(ports) : NULL;
+    char *port = hosts->lists[2] = db_hosts_parts(ports) > 1 ? list_of(ports) : NULL;
 
     for (size_t i = 0; i < hosts->n; i++) {
         struct db_host *at = &hosts->all[i];
@@ -117,22 +97,20 @@ void db_hosts_init(struct db_hosts *hosts, const char *url, bool may_be_standby)
 {
     PQconninfoOption *options = PQconninfoParse(url, NULL);
     enum db_attrs attrs;
+    size_t n;
 
     must(options != NULL);
     attrs = attrs_of(value_of(options, "target_session_attrs"), may_be_standby);
+    n = db_hosts_parts(value_of(options, "hostaddr"));
+    if (n == 0)
+        n = db_hosts_parts(value_of(options, "host"));
     *hosts = (struct db_hosts){
         .attrs = attrs,
         .attrs_for_libpq = attrs < ATTRS_COUNT ? attrs_names[ATTRS_ANY] : NULL,
-        .n = hosts_in(value_of(options, "host"), value_of(options, "hostaddr"),
-                      value_of(options, "port")),
+        .n = n > 0 ? n : 1, /* without a name, libpq's own: a socket of this machine */
     };
-    if (hosts->n == 0) {
-        hosts->n = 1;
-        hosts->attrs = ATTRS_ANY;
-        hosts->attrs_for_libpq = attrs < ATTRS_COUNT ? attrs_names[attrs] : NULL;
-    } else {
-        cut_lists(hosts, options);
-    }
+    must(hosts->n <= DB_HOSTS_MAX);
+    cut_lists(hosts, options);
     PQconninfoFree(options);
 }
 

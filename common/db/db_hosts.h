@@ -15,7 +15,7 @@
  *          must take writes.
  * Owns     Copies of the names; no password.
  * Threads  The link's.
- * Fails    Never: what it cannot interpret is left to libpq, which reports the error.
+ * Fails    Never: db_url.h refuses what it cannot interpret.
  */
 #ifndef COMMON_DB_DB_HOSTS_H
 #define COMMON_DB_DB_HOSTS_H
@@ -74,7 +74,10 @@ struct db_hosts {
     char *lists[3];       /* the storage of the names */
 };
 
-/* The URL must be parsable. `may_be_standby`: if the URL has no target_session_attrs, any server
+/* The parts of a list that libpq separates with commas; 0: it is empty. */
+size_t db_hosts_parts(const char *list);
+
+/* db_url_fault() must find none. `may_be_standby`: if the URL has no target_session_attrs, any server
    will do. */
 void db_hosts_init(struct db_hosts *hosts, const char *url, bool may_be_standby);
 void db_hosts_release(struct db_hosts *hosts);

@@ -12,6 +12,7 @@
 #include "common/base/watchdog.h"
 #include "common/db/db.h"
 #include "common/db/db_session.h"
+#include "common/db/db_url.h"
 
 enum {
     PREPARE_US = 5 * 1000 * 1000,
@@ -162,15 +163,18 @@ void db_link_drop(struct db_link *link, const char *why)
 static void read_url(struct db_link *link)
 {
     char *url = config_current(link->options.url);
+    const char *fault;
 
     if (link->url != NULL && strcmp(url, link->url) == 0) {
         config_forget(url);
         return;
     }
-    if (!db_url_is_sound(url)) {
+    fault = db_url_fault(url);
+    if (fault != NULL) {
         config_forget(url);
         if (may_complain(link))
-            LOG(LOG_WARNING, "the renewed DATABASE_URL cannot be parsed; the former one is used");
+            LOG(LOG_WARNING, "the renewed DATABASE_URL cannot be used; the former one is",
+                log_str("reason", fault));
         return;
     }
     if (link->url != NULL)

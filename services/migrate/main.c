@@ -15,6 +15,7 @@
 #include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/version.h"
+#include "common/db/db_url.h"
 #include "services/migrate/apply.h"
 
 #define RECONNECT_MS 200
@@ -108,7 +109,7 @@ int main(int argc, char **argv)
 {
     static struct migrate_config config;
     struct db_admin *admin = NULL;
-    const char *option = argc == 2 ? argv[1] : "";
+    const char *option = argc == 2 ? argv[1] : "", *fault;
     char error[256];
     enum status st;
 
@@ -133,8 +134,9 @@ int main(int argc, char **argv)
         config_print(settings, N_SETTINGS, &config);
         return 0;
     }
-    if (!db_url_is_sound(config.database_url)) {
-        LOG(LOG_ERROR, "settings", log_str("error", "DATABASE_URL cannot be parsed: " DB_URL_HINT));
+    fault = db_url_fault(config.database_url);
+    if (fault != NULL) {
+        LOG(LOG_ERROR, "DATABASE_URL cannot be used", log_str("reason", fault));
         return 2;
     }
     LOG(LOG_INFO, "starting", log_str("revision", version_revision));

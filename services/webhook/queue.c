@@ -8,6 +8,7 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/db.h"
+#include "common/db/db_url.h"
 #include "common/db/params.h"
 #include "common/json/json.h"
 #include "webhook_sql.h"
@@ -57,7 +58,8 @@ struct queue *queue_new(const struct queue_options *options)
         .n_statements = WEBHOOK_SQL_COUNT,
     });
     if (queue->db == NULL) {
-        LOG(LOG_ERROR, "DATABASE_URL cannot be parsed: " DB_URL_HINT);
+        LOG(LOG_ERROR, "DATABASE_URL cannot be used",
+            log_str("reason", db_url_fault(options->database_url)));
         queue_free(queue);
         return NULL;
     }

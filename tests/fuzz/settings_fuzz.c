@@ -12,6 +12,7 @@
 #include "common/crypto/cursor.h"
 #include "common/db/db.h"
 #include "common/db/db_hosts.h"
+#include "common/db/db_url.h"
 #include "common/net/dns.h"
 #include "common/trace/exporter.h"
 #include "services/audit/chain.h"
@@ -152,7 +153,7 @@ static void check_database(const char *url)
     struct db_hosts hosts;
     size_t tries;
 
-    if (!db_url_is_sound(url))
+    if (db_url_fault(url) != NULL)
         return;
     db_hosts_init(&hosts, url, false);
     must(hosts.n >= 1 && hosts.n <= DB_HOSTS_MAX);

@@ -155,7 +155,7 @@ static void expect_usage(const char *setting, const char *program, const char *r
 Test(lifecycle, a_url_that_is_wrong_is_an_error_of_usage)
 {
     expect_usage("DATABASE_URL=postgresql://a:100%@localhost/b", "migrate",
-                 "DATABASE_URL cannot be parsed");
+                 "cannot be parsed: write it without quotation marks");
     expect_usage("DATABASE_URL=\"postgresql://a@localhost/b\"", "migrate",
                  "setting DATABASE_URL is in quotation marks");
     expect_usage("NATS_URL=http://localhost", "convctl org list",

@@ -55,28 +55,6 @@ Test(db_hosts, leaves_the_port_of_one_host_to_libpq)
     cr_expect_null(hosts.all[0].port);
 }
 
-Test(db_hosts, leaves_lists_that_do_not_fit_to_libpq)
-{
-    static const char *const urls[] = {
-        "host=a,b,c port=1,2",
-        "host=a,b hostaddr=127.0.0.1",
-        "host=a,,c",
-        "host=,b",
-        "host=a,b hostaddr=127.0.0.1,",
-        "host=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17",
-        "service=s",
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
-        open_hosts(urls[i]);
-        cr_expect_eq(hosts.n, 1, "%s", urls[i]);
-        cr_expect_null(hosts.all[0].host, "%s", urls[i]);
-        cr_expect_null(db_hosts_objection(&hosts, "on", "on"), "%s", urls[i]);
-        cr_expect_str_eq(hosts.attrs_for_libpq, "read-write", "%s", urls[i]);
-        close_hosts();
-    }
-}
-
 static void expect_at(size_t at)
 {
     cr_assert_eq(db_hosts_current(&hosts), &hosts.all[at], "it is host %d", (int)hosts.at);
