@@ -28,6 +28,7 @@ settings_read() {
   known=$(settings_names | grep -vxE "BIN_DIR|$SETTINGS_REFUSED")
   while IFS= read -r line || [[ -n $line ]]; do
     n=$((n + 1))
+    line=${line%$'\r'}
     [[ -n $line && $line != '#'* ]] || continue
     name=${line%%=*}
     [[ $line == *=* ]] || die "$file, line $n: this must be NAME=VALUE"

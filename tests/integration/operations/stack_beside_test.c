@@ -99,6 +99,10 @@ Test(stack_beside, up_takes_settings_that_a_file_keeps)
     keep_settings("# ours\n\nGATEWAY_PORT=abc\nGATEWAY_THREADS=abc\n");
     expect_failure("", "setting GATEWAY_THREADS must be");
     expect_failure("GATEWAY_THREADS=1 AUTH_FAILURE_LIMIT=abc", "AUTH_FAILURE_LIMIT");
+    keep_settings("GATEWAY_THREADS=abc\r\nGATEWAY_PORT=8080\r\nGATEWAY_PRT=8080");
+    expect_failure("", "settings.env, line 3: GATEWAY_PRT is not a setting of make up");
+    keep_settings("GATEWAY_PORT=8080\r\nGATEWAY_THREADS=abc\r\n");
+    expect_failure("", "setting GATEWAY_THREADS must be");
     keep_settings("NATS_PORT=0\nGATEWAY_PRT=8080");
     expect_failure("", "settings.env, line 2: GATEWAY_PRT is not a setting of make up");
     keep_settings("NATS_URL=nats://elsewhere\n");
