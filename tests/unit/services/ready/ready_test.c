@@ -89,6 +89,7 @@ Test(ready, is_content_with_a_process_that_is_ready)
 Test(ready, finds_a_listener_on_all_addresses)
 {
     cr_assert_eq(ask_beside("0.0.0.0", NULL).code, 0);
+    cr_assert_eq(ask_beside("::", NULL).code, 0);
 }
 
 /* As haproxy's, which closes the connection with its response. */
