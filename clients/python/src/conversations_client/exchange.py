@@ -22,7 +22,8 @@ from .errors import CertificateError, NetworkError, UnexpectedAnswerError
 from .version import VERSION
 
 ANSWER_MAX = 64 << 20
-LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0)
+# httpcore 1.0 closes a connection that becomes idle while more are open than may be kept: so all may be kept.
+LIMITS = httpx.Limits(max_connections=100, max_keepalive_connections=100, keepalive_expiry=5.0)
 
 
 # Of both networks. Those of httpcore have no other common base than Exception.
