@@ -28,6 +28,7 @@ enum {
     ROUNDS = 12,
     LONG_ROUNDS = 400,
     BALANCER_IDLE_MS = 700,
+    PURGE_MS = 140,         /* after seven of them, haproxy has closed 128 idle connections */
     AROUND_MS = 20,         /* pauses are longer or shorter than that by up to as much */
     RESTART_REQUESTS = 150, /* from one restart to the next */
     WAITS_MS = 60000
@@ -70,7 +71,8 @@ static void write_nginx(const char *path, const char *folder, int port)
     cr_assert_eq(fclose(to), 0);
 }
 
-/* haproxy closes half of its idle connections at a time: the last ones are kept for longer. */
+/* haproxy closes half of its idle connections at a time, so the last ones are kept for several of
+   these times. */
 static void write_haproxy(const char *path, int port)
 {
     FILE *const to = create(path);
@@ -83,7 +85,7 @@ static void write_haproxy(const char *path, int port)
             port);
     for (int i = 0; i < GATEWAYS; i++)
         fprintf(to, "  server gateway-%d 127.0.0.1:%d pool-purge-delay %dms\n", i, gateways[i].port,
-                BALANCER_IDLE_MS);
+                PURGE_MS);
     cr_assert_eq(fclose(to), 0);
 }
 
