@@ -34,7 +34,7 @@ enum {
     WAITS_MS = 60000
 };
 
-static const char *const settings[] = {"IDLE_TIMEOUT_MS=1000", NULL};
+static const char *const settings[] = {"IDLE_TIMEOUT_MS=1000", "SHUTDOWN_DELAY_MS=1000", NULL};
 static struct replica gateways[GATEWAYS];
 
 /* -- the balancers --------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ static void write_nginx(const char *path, const char *folder, int port)
 }
 
 /* haproxy closes half of its idle connections at a time, so the last ones are kept for several of
-   these times. */
+   these times. A gateway that stops is left out before it closes connections. */
 static void write_haproxy(const char *path, int port)
 {
     FILE *const to = create(path);
@@ -80,12 +80,13 @@ static void write_haproxy(const char *path, int port)
     fprintf(to,
             "defaults\n  mode http\n  http-reuse always\n  option redispatch 1\n  retries 3\n"
             "  retry-on conn-failure\n  timeout connect 2s\n  timeout client 30s\n"
-            "  timeout server 30s\n"
+            "  timeout server 30s\n  option httpchk GET /readyz\n"
+            "  default-server check inter 100ms fall 1 rise 1\n"
             "listen gateways\n  bind 127.0.0.1:%d\n",
             port);
     for (int i = 0; i < GATEWAYS; i++)
-        fprintf(to, "  server gateway-%d 127.0.0.1:%d pool-purge-delay %dms\n", i, gateways[i].port,
-                PURGE_MS);
+        fprintf(to, "  server gateway-%d 127.0.0.1:%d port %d pool-purge-delay %dms\n", i,
+                gateways[i].port, gateways[i].admin_port, PURGE_MS);
     cr_assert_eq(fclose(to), 0);
 }
 
