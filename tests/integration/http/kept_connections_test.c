@@ -34,7 +34,7 @@ enum {
     WAITS_MS = 60000
 };
 
-static const char *const settings[] = {"IDLE_TIMEOUT_MS=1000", "SHUTDOWN_DELAY_MS=1000", NULL};
+static const char *const settings[] = {"IDLE_TIMEOUT_MS=1500", "SHUTDOWN_DELAY_MS=1000", NULL};
 static struct replica gateways[GATEWAYS];
 
 /* -- the balancers --------------------------------------------------------------------------- */
