@@ -36,6 +36,7 @@ void dashboard_metrics_open(void)
                          "Requests refused because they were not sent by a page of the dashboard");
     m->limited_sessions = open_limited("by=\"session\"");
     m->limited_organizations = open_limited("by=\"organization\"");
+    m->limited_changes = open_limited("by=\"changes\"");
     m->limited_strangers = open_limited("by=\"address\"");
     m->exports = COUNTER("exports_total", "Exports of the audit log started");
     m->exports_broken = COUNTER("exports_broken_total", "Exports interrupted by a failure");

@@ -1,8 +1,8 @@
 /*
  * dashboard - the event loop of the dashboard with its state about clients; its metrics.
  *
- * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions and
- *          organizations, the door, the clients without a valid session, the running exports, and
+ * What     An edge (common/http/edge.h) and the dashboard's own state: the shares of sessions,
+ *          organizations and their changes, the door, the clients without a valid session, the running exports, and
  *          the state of the services. The program has one.
  * Owns     All of it, until the process ends.
  * Threads  The loop's. Metrics belong to the process: call dashboard_metrics_open() once, before
@@ -20,7 +20,7 @@
 struct dashboard {
     struct edge edge;     /* must be the first member */
     const char *base_url; /* of the API, as shown on the pages */
-    struct shares *sessions, *organizations;
+    struct shares *sessions, *organizations, *changes;
     struct door door;
     struct throttle *strangers; /* addresses that send invalid sessions */
     struct dashboard_exports exports;
@@ -35,7 +35,7 @@ struct dashboard_metrics {
     struct metric *sign_ins, *sign_ins_refused; /* refused: wrong password or too many attempts */
     struct metric *turned_away;                 /* sign-ins: the queue at the door was full */
     struct metric *foreign;                     /* requests not sent by a page of the dashboard */
-    struct metric *limited_sessions, *limited_organizations, *limited_strangers; /* 429 */
+    struct metric *limited_sessions, *limited_organizations, *limited_changes, *limited_strangers;
     struct metric *exports, *exports_broken; /* of the audit log; broken: interrupted */
 };
 

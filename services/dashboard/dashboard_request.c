@@ -247,6 +247,28 @@ static bool enter_organization(struct dashboard_request *request)
     return false;
 }
 
+static bool is_change(const struct action *action)
+{
+    return !str_equal(str_of(action->method), STR("GET")) && action->body != BODY_STEP;
+}
+
+/* The same for the organization's changes. */
+static bool enter_change(struct dashboard_request *request)
+{
+    unsigned wait_s;
+
+    if (!is_change(request->match.action))
+        return true;
+    request->change_share =
+        shares_enter(dashboard_of(request)->changes, str_of(request->who.organization_id),
+                     clock_mono_us(), &wait_s);
+    if (request->change_share != NULL)
+        return true;
+    metric_add(dashboard_metrics.limited_changes, 1);
+    dashboard_response_too_many(&request->http, wait_s);
+    return false;
+}
+
 static void refuse(struct dashboard_request *request, enum outcome outcome)
 {
     if (outcome == OUTCOME_UNAUTHORIZED && request->match.action->kind == ACTION_SHOW)
@@ -267,7 +289,7 @@ static void on_checked(void *owner, enum call_end end, struct bus_message *messa
         request->session_share->is_known = outcome != OUTCOME_UNAUTHORIZED;
     if (outcome != OUTCOME_OK)
         refuse(request, outcome);
-    else if (enter_organization(request))
+    else if (enter_organization(request) && enter_change(request))
         perform(request);
 }
 
@@ -295,7 +317,7 @@ bool dashboard_request_check(struct dashboard_request *request, call_fn on_end)
 
 /* A browser sends an Origin with every method but GET, and with a GET from a script of another
    site. */
-static bool is_foreign(const struct dashboard_request *request, bool is_change)
+static bool is_foreign(const struct dashboard_request *request, bool may_change)
 {
     const struct request_headers *headers = &request->headers;
     const h2o_iovec_t *host = &request->http.req->input.authority;
@@ -303,7 +325,7 @@ static bool is_foreign(const struct dashboard_request *request, bool is_change)
     if (headers->fetch_site.n > 1 || origin_is_foreign(headers->fetch_site.value))
         return true;
     if (headers->origin.n == 0)
-        return is_change;
+        return may_change;
     return headers->origin.n > 1 || !origin_is_own(headers->origin.value, request->http.is_https,
                                                    (struct str){host->base, host->len});
 }
@@ -321,17 +343,17 @@ static bool has_csrf_token(const struct dashboard_request *request)
 static enum outcome judge(const struct dashboard_request *request)
 {
     const struct action *action = request->match.action;
-    bool is_change = !str_equal(str_of(action->method), STR("GET"));
+    bool may_change = !str_equal(str_of(action->method), STR("GET"));
 
-    if (is_foreign(request, is_change))
+    if (is_foreign(request, may_change))
         return OUTCOME_FORBIDDEN_ORIGIN;
-    if (is_change && media_body_error(&request->headers) != NULL)
+    if (may_change && media_body_error(&request->headers) != NULL)
         return OUTCOME_UNSUPPORTED_MEDIA;
     if (action->kind == ACTION_SIGN_IN)
         return OUTCOME_OK;
     if (request->token.p == NULL)
         return OUTCOME_UNAUTHORIZED;
-    return is_change && !has_csrf_token(request) ? OUTCOME_INVALID_CSRF_TOKEN : OUTCOME_OK;
+    return may_change && !has_csrf_token(request) ? OUTCOME_INVALID_CSRF_TOKEN : OUTCOME_OK;
 }
 
 static void note_foreign(const struct dashboard_request *request, enum outcome outcome)
@@ -415,6 +437,7 @@ static void on_end(struct edge_request *http)
     (void)deployment_leave(&request->services);
     share_leave(request->session_share);
     share_leave(request->organization_share);
+    share_leave(request->change_share);
     identity_release(&request->who);
     json_free(request->view);
     bus_message_free(request->reply);

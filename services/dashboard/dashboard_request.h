@@ -45,8 +45,9 @@ struct dashboard_request {
     struct str token; /* the session's, or STR_NONE */
     char token_hash[2 * SHA256_BYTES + 1];
     struct str token_body; /* see dashboard_token_body(); STR_NONE: not written yet */
-    struct share *session_share, *organization_share; /* that count this request, or NULL */
-    struct door_place place;                          /* of a request with a password */
+    /* that count this request, or NULL */
+    struct share *session_share, *organization_share, *change_share;
+    struct door_place place; /* of a request with a password */
     struct identity who;
     call_fn on_end; /* of the call in flight; NULL: there is none */
     struct bus_message *reply;

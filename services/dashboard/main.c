@@ -72,6 +72,10 @@ static const struct setting settings[] = {
 /* An organization's share, as a multiple of a session's. */
 #define ORGANIZATION_SESSIONS 3
 
+/* Of an organization. What changes something leaves an entry in the log of changes that stays for
+   ever, of up to 40 KB, so this bounds what a session can write. A person is never as fast. */
+static const struct share_limit changes_limit = {.per_second = 1, .burst = 300, .at_once = 48};
+
 static struct share_limit limit_of(int64_t sessions)
 {
     const uint32_t per_second = (uint32_t)(config.requests_per_second * sessions);
@@ -90,6 +94,7 @@ static void on_open(struct edge *edge)
     crypto_random(&seed, sizeof(seed));
     dashboard->sessions = shares_new(&of_session, seed);
     dashboard->organizations = shares_new(&of_organization, seed);
+    dashboard->changes = shares_new(&changes_limit, seed);
     door_init(&dashboard->door, edge->context.loop, seed);
     dashboard->base_url = config.base_url;
     dashboard->strangers = throttle_new(STRANGERS_MAX, seed);

@@ -122,6 +122,54 @@ Test(dashboard_limits, an_organization_has_its_share_and_others_theirs)
     replica_stop(&dashboard);
 }
 
+/* A change that changes nothing: there is no such key. */
+static struct client_response *revoke_none(const struct dashboard_session *session)
+{
+    const char *base = format("http://127.0.0.1:%d", dashboard.port);
+    const char *const headers[] = {
+        format("Cookie: session=%s", session->token), format("X-CSRF-Token: %s", session->csrf),
+        format("Origin: %s", base), "Content-Type: application/json", NULL};
+
+    return http_send(
+        &(struct client_request){.method = "POST",
+                                 .base = base,
+                                 .path = "/data/keys/0190a000-0000-7000-8000-000000000001/revoke",
+                                 .body = "{}",
+                                 .headers = headers,
+                                 .skip_checks = true});
+}
+
+/* Each change leaves an entry that stays for ever. */
+Test(dashboard_limits, an_organization_makes_few_changes_and_others_theirs)
+{
+    enum { CHANGES = 300, MORE = 60 };
+    struct dashboard_session session, other;
+    struct org org, elsewhere;
+    int64_t began_us;
+    int made = 0;
+
+    org_new(&org);
+    org_new(&elsewhere);
+    dashboard_client_new_user(&session, org.id, "owner");
+    dashboard_client_new_user(&other, elsewhere.id, "owner");
+    replica_start_of(&dashboard, "dashboard",
+                     (const char *const[]){"DASHBOARD_REQUESTS_PER_SECOND=10000",
+                                           "TRUSTED_PROXIES=127.0.0.1/32", NULL});
+    began_us = clock_mono_us();
+    for (int i = 0; i < CHANGES + MORE; i++) {
+        const struct client_response *response = revoke_none(&session);
+
+        cr_assert(response->status == 404 || response->status == 429, "%d", response->status);
+        made += response->status == 404;
+    }
+    cr_assert_geq(made, CHANGES);
+    cr_assert_leq(made, CHANGES + seconds_since(began_us));
+    cr_assert_eq(replica_metric(&dashboard, LIMITED "{by=\"changes\"}"), CHANGES + MORE - made);
+    expect_status(get(&session), 200);
+    expect_status(revoke_none(&other), 404);
+    replica_stop(&dashboard);
+}
+
 Test(dashboard_limits, forged_sessions_are_limited_only_for_their_address)
 {
     enum { STRANGERS_MAX = 300 };
