@@ -332,6 +332,22 @@ void edge_request_sending_whole(struct edge_request *request, size_t n)
     }
 }
 
+/* h2o has no call for it, and closes the connection of a request only once it is answered. The
+   socket is shut down, so the response, which h2o cannot write, ends it. */
+void edge_request_drop(struct edge_request *request)
+{
+    static h2o_generator_t generator = {NULL, NULL};
+    h2o_req_t *req = request->req;
+
+    edge_request_sending(request);
+    (void)shutdown(h2o_socket_get_fd(socket_of(request)), SHUT_RDWR);
+    req->http1_is_persistent = 0;
+    req->res.status = 429;
+    req->res.content_length = 0;
+    h2o_start_response(req, &generator);
+    h2o_send(req, NULL, 0, H2O_SEND_STATE_FINAL);
+}
+
 /* -- metrics --------------------------------------------------------------------------------- */
 
 #define NAME_CAPACITY 96

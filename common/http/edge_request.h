@@ -149,6 +149,8 @@ void edge_request_sending(struct edge_request *request);
 /* The same for a response that is sent as a whole and occupies `n` bytes until the client has read
    it. Above the send budget, the client that has read nothing for the longest time is cut off. */
 void edge_request_sending_whole(struct edge_request *request, size_t n);
+/* Ends the request and its connection without a response. */
+void edge_request_drop(struct edge_request *request);
 
 /* -- metrics --------------------------------------------------------------------------------- */
 

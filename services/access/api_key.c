@@ -256,6 +256,7 @@ const struct command_handler access_authenticate = {
 
 struct quota_command {
     struct field_int window, want, key_limit, organization_limit;
+    struct field_bool refusals;
 };
 
 #define COUNT_FIELD(text, member, from, to)                                                        \
@@ -269,6 +270,7 @@ static const struct field quota_fields[] = {
     COUNT_FIELD("want", want, 1, INT32_MAX),
     COUNT_FIELD("key_limit", key_limit, 0, INT32_MAX),
     COUNT_FIELD("organization_limit", organization_limit, 0, INT32_MAX),
+    {.name = "refusals", .kind = FIELD_BOOL, .offset = offsetof(struct quota_command, refusals)},
     FIELDS_END,
 };
 
@@ -290,6 +292,7 @@ static enum status quota_parse(struct command *command, void *service)
     params_add_int(&query->params, command->arena, body->want.value);
     params_add_int(&query->params, command->arena, body->key_limit.value);
     params_add_int(&query->params, command->arena, body->organization_limit.value);
+    params_add_bool(&query->params, body->refusals.value);
     return ST_OK;
 }
 

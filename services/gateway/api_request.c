@@ -145,33 +145,6 @@ static void late_authenticate(struct api_request *request)
     refuse(request, OUTCOME_UNAVAILABLE);
 }
 
-/* -- quota ----------------------------------------------------------------------------------- */
-
-static void run_quota(struct api_request *request)
-{
-    struct key *key = request->key;
-    int64_t now_s = clock_us() / 1000000;
-    enum quota_result result = quota_take(&key->quota, now_s, key->record.limits);
-
-    if (result == QUOTA_ASK) {
-        if (quota_lease_wait(request->gateway, key, &request->wait_entry))
-            return;
-        /* Access is unreachable: the quota now counts locally. */
-        result = quota_take(&key->quota, now_s, key->record.limits);
-    }
-    if (quota_is_low(&key->quota))
-        quota_lease_ahead(request->gateway, key);
-    request->view = quota_view(&key->quota);
-    request->has_view = true;
-    request->is_over_limit = result != QUOTA_TAKEN;
-    api_request_move(request, STAGE_CHECK);
-}
-
-static void late_quota(struct api_request *request)
-{
-    api_request_end(request, OUTCOME_UNAVAILABLE, STR_NONE, STAGE_RECORD);
-}
-
 /* -- check ----------------------------------------------------------------------------------- */
 
 /* The response to a ping, which needs no service. */
@@ -347,11 +320,13 @@ static const struct {
 } stages[] = {
     [STAGE_AUTHENTICATE] = {TO(STAGE_QUOTA) | TO(STAGE_RESPONDED), run_authenticate,
                             late_authenticate},
-    [STAGE_QUOTA] = {TO(STAGE_CHECK) | TO(STAGE_RECORD), run_quota, late_quota},
+    [STAGE_QUOTA] = {TO(STAGE_CHECK) | TO(STAGE_RECORD) | TO(STAGE_DROPPED), api_quota_run,
+                     api_quota_late},
     [STAGE_CHECK] = {TO(STAGE_COMMAND) | TO(STAGE_RECORD), run_check, NULL},
     [STAGE_COMMAND] = {TO(STAGE_RECORD) | TO(STAGE_RESPONDED), api_command_run, api_command_late},
     [STAGE_RECORD] = {TO(STAGE_RESPONDED), api_command_record, api_command_record_late},
     [STAGE_RESPONDED] = {0, run_responded, NULL},
+    [STAGE_DROPPED] = {0, api_quota_drop, NULL},
 };
 
 void api_request_move(struct api_request *request, enum stage stage)
@@ -390,6 +365,7 @@ static void on_end(struct edge_request *http)
     struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
 
     wait_list_remove(&request->wait_entry);
+    api_quota_leave(request);
     bus_message_free(request->reply);
     if (request->key != NULL)
         key_cache_put(request->gateway->keys, request->key);

@@ -3,19 +3,23 @@
  *
  *     stage         what happens                                        moves to
  *     AUTHENTICATE  find the key: in the cache, else by a lookup        QUOTA, RESPONDED
- *     QUOTA         take one from the key's quota, else wait for a      CHECK, RECORD
- *                   lease
+ *     QUOTA         take one from the key's quota, or one of its        CHECK, RECORD, DROPPED
+ *                   refusals; else wait for a lease, or for the
+ *                   window's end
  *     CHECK         the order of checks (api_auth.h)                    COMMAND, RECORD
  *     COMMAND       one command on the bus, wait for its reply          RECORD, RESPONDED
  *     RECORD        append an audit entry that no service has written,  RESPONDED
  *                   wait for its commit
  *     RESPONDED     exactly one response was sent
+ *     DROPPED       its connection was ended without a response
  *
  * What     A request enters each stage at most once and makes no other moves. Without a key the
  *          organization is unknown, so a failure in AUTHENTICATE is not recorded. The response to
  *          an authenticated request leaves only after its audit entry is committed. If the entry
  *          cannot be committed, a 500 stays a 500 and any other response becomes a 503; the case is
- *          counted and logged with the request id.
+ *          counted and logged with the request id. A request beyond what its key may be answered in
+ *          a window gets no response before the window ends, and none at all if its own time ends
+ *          first or too many wait already.
  *          If a stage finds the bus silent, which may only mean that this process got no CPU time,
  *          it is parked and runs again as soon as the bus is known to be up or down, within 75 ms.
  *          All stages share the time of an edge_request (edge_request_limit()): a request that is
@@ -39,7 +43,8 @@ enum stage {
     STAGE_CHECK,
     STAGE_COMMAND,
     STAGE_RECORD,
-    STAGE_RESPONDED
+    STAGE_RESPONDED,
+    STAGE_DROPPED
 };
 
 struct api_request {
@@ -53,7 +58,7 @@ struct api_request {
     struct key *key; /* held; NULL until the Authorization header is read */
     struct wait_entry wait_entry;
     bool is_late; /* the rest of its time is reserved for its audit entry */
-    bool has_view, is_over_limit;
+    bool has_view, is_over_limit, is_postponed;
     struct quota_view view;
 
     enum outcome outcome;
@@ -73,6 +78,14 @@ void api_request_end(struct api_request *request, enum outcome outcome, struct s
                      enum stage stage);
 /* True: the stage runs again once the bus is known to be up or down. */
 MUST_CHECK bool api_request_park(struct api_request *request);
+
+/* -- the stages QUOTA and DROPPED: api_quota.c ----------------------------------------------- */
+
+void api_quota_run(struct api_request *request);
+void api_quota_late(struct api_request *request);
+void api_quota_drop(struct api_request *request);
+/* Call when the request ends: it no longer waits for the window's end. */
+void api_quota_leave(struct api_request *request);
 
 /* -- the stages that call services: api_command.c -------------------------------------------- */
 

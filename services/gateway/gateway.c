@@ -69,6 +69,11 @@ void gateway_metrics_open(void)
         COUNTER("authentication_throttled_total",
                 "Requests refused after too many failed authentications from their address");
     m->parked = COUNTER("calls_held_total", "Commands parked while the bus was silent");
+    m->postponed = COUNTER("requests_postponed_total",
+                           "Requests that waited because their key had had all its answers");
+    m->dropped = COUNTER("requests_dropped_total",
+                         "Requests whose connection was ended because their key had had all its "
+                         "answers");
     m->unrecorded =
         COUNTER("answers_unrecorded_total", "Responses sent without a confirmed audit entry");
     m->usage_kept =

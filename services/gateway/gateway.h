@@ -15,6 +15,7 @@
 #include "proto/outcome.h"
 #include "services/gateway/key_cache.h"
 #include "services/gateway/key_lookup.h"
+#include "services/gateway/postponed.h"
 
 #define API_REQUESTS_MAX 8192
 
@@ -25,7 +26,8 @@ struct gateway {
     struct throttle *throttle;
     struct familiar *familiar;
     struct lookup_budget lookup_budget;
-    h2o_linklist_t parked;    /* API requests that wait until the bus is known to be up or down */
+    h2o_linklist_t parked; /* API requests that wait until the bus is known to be up or down */
+    struct postponed postponed;
     int64_t withheld_told_us; /* monotonic: when withheld lookups were last logged */
     struct key_usage usage;
     h2o_timeout_t usage_timeout;
@@ -46,6 +48,7 @@ struct gateway_metrics {
     struct metric *auth_failures;                /* requests without a valid key */
     struct metric *auth_throttled;               /* refused: too many failures from their address */
     struct metric *parked;                       /* stages that waited for a silent bus */
+    struct metric *postponed, *dropped;          /* requests beyond their key's answers */
     struct metric *unrecorded;                   /* responses without a confirmed audit entry */
     struct metric *usage_kept, *usage_uncertain; /* to be sent again; possibly lost */
 };

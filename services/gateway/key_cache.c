@@ -310,7 +310,8 @@ struct key *key_cache_get(struct key_cache *cache, const uint8_t hash[SHA256_BYT
         key = heap_zeroed(1, sizeof(*key));
         memcpy(key->hash, hash, SHA256_BYTES);
         h2o_linklist_init_anchor(&key->waiting);
-        h2o_linklist_init_anchor(&key->short_of);
+        quota_account_init(&key->requests, key);
+        quota_account_init(&key->refusals, key);
         *place = key;
         list(cache, key);
     }

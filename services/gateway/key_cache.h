@@ -75,12 +75,10 @@ struct key {
     bool overtaken_again;   /* notices named several organizations */
     h2o_linklist_t waiting; /* API requests that wait for this lookup */
 
-    struct key_record record; /* KEY_KNOWN, and the latest one after that */
-    struct quota quota;
-    bool leasing; /* a request for a lease is in flight */
-    int64_t lease_window;
-    h2o_linklist_t short_of; /* API requests that wait for a lease */
-    uint32_t n_short_of;
+    struct key_record record;                /* KEY_KNOWN, and the latest one after that */
+    struct quota_account requests, refusals; /* beyond the limits; see quota.h */
+    uint32_t n_postponed;                    /* API requests in the loop's list; see postponed.h */
+    int64_t drop_told;                       /* the last window with a log line about drops */
 
     int64_t used_s; /* Unix seconds: latest use */
     struct usage_tally tally;

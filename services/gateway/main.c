@@ -15,9 +15,9 @@
 #define BUS_TIMEOUT_MS 100
 #define KEYS_KNOWN     65536
 #define KEYS_OTHER     10000
-/* One call at a time for each API request, at most two more for its key, and one each for usage
-   reports and the clock. */
-#define CALLS_MAX (3 * API_REQUESTS_MAX + 2)
+/* One call at a time for each API request, at most three more for its key (a lookup and two leases),
+   and one each for usage reports and the clock. */
+#define CALLS_MAX (4 * API_REQUESTS_MAX + 2)
 
 /* -- settings -------------------------------------------------------------------------------- */
 
@@ -110,6 +110,7 @@ static void on_open(struct edge *edge)
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
     h2o_linklist_init_anchor(&gateway->parked);
+    postponed_init(&gateway->postponed, edge);
     gateway->throttle = throttle_new((uint32_t)config.auth_failure_limit, seed);
     gateway->familiar = familiar_new(seed);
     h2o_multithread_register_receiver(edge->context.queue, &gateway->invalidations,

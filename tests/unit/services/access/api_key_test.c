@@ -160,6 +160,16 @@ Test(api_key, gateway_takes_a_share_of_a_window)
     parsed_param(&parsed, 4, "50");
     parsed_param(&parsed, 5, "1667");
     parsed_param(&parsed, 6, "4167");
+    parsed_param(&parsed, 7, "false");
+    arena_release(&parsed.arena);
+}
+
+Test(api_key, gateway_takes_a_share_of_refusals)
+{
+    struct parsed parsed;
+
+    parsed_accepts(&parsed, &access_quota, "{" QUOTA ",\"want\":50,\"refusals\":true}");
+    parsed_param(&parsed, 7, "true");
     arena_release(&parsed.arena);
 }
 

@@ -395,8 +395,9 @@ static void *take(void *granted)
     struct db *mine = connect_as_service();
 
     for (int i = 0; i < TAKES; i++) {
-        const char *const texts[] = {"5", ORG, i % 2 == 0 ? KEY : OTHER, "777", "7", "500", "800"};
-        const char *answer = ask_on(mine, SQL_GRANT_QUOTA, texts, 7);
+        const char *const texts[] = {"5",   ORG,    i % 2 == 0 ? KEY : OTHER, "777", "7", "500",
+                                     "800", "false"};
+        const char *answer = ask_on(mine, SQL_GRANT_QUOTA, texts, 8);
 
         cr_assert(says(answer, "{\"granted\":"));
         *(int64_t *)granted += strtoll(answer + strlen("{\"granted\":"), NULL, 10);
@@ -422,28 +423,41 @@ Test(statements, grant_exactly_the_limit_of_a_window, .init = start, .fini = sto
 
 Test(statements, grant_no_more_than_one_keys_limit, .init = start, .fini = stop)
 {
-    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false"),
                      "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
-    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false"),
                      "{\"granted\":40,\"key_left\":0,\"organization_left\":150}");
-    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250"),
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false"),
                      "{\"granted\":0,\"key_left\":0,\"organization_left\":150}");
-    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250"),
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250", "false"),
                      "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
+}
+
+Test(statements, grant_refusals_beside_what_the_limit_allows, .init = start, .fini = stop)
+{
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "100", "100", "250", "false");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "true"),
+                     "{\"granted\":60,\"key_left\":40,\"organization_left\":190}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "true"),
+                     "{\"granted\":40,\"key_left\":0,\"organization_left\":150}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "true"),
+                     "{\"granted\":0,\"key_left\":0,\"organization_left\":150}");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, OTHER, "777", "60", "100", "250", "false"),
+                     "{\"granted\":60,\"key_left\":40,\"organization_left\":90}");
 }
 
 Test(statements, grant_nothing_if_a_limit_was_lowered_below_current_usage, .init = start,
      .fini = stop)
 {
-    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250");
-    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "10", "25"),
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false");
+    cr_assert_str_eq(ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "10", "25", "false"),
                      "{\"granted\":0,\"key_left\":0,\"organization_left\":0}");
 }
 
 Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
 {
-    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250");
-    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250");
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false");
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250", "false");
     ASK(SQL_CLEAN_QUOTA, "778");
     cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.quota"), 2);
     cr_assert_eq(postgres_integer(server.url, "SELECT min(period) FROM access.quota"), 778);

@@ -181,6 +181,7 @@ Test(api_request, over_the_limit_is_recorded_and_gets_retry_after)
 
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok",
                "{\"granted\":0,\"key_left\":0,\"organization_left\":900}");
+    grant_quota(request); /* a refusal */
     fake_pass_ms(3000);
     cr_expect(is_recorded_as("429"));
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
@@ -195,6 +196,7 @@ Test(api_request, over_the_limit_of_its_organization_gets_that_message)
 
     fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok",
                "{\"granted\":0,\"key_left\":900,\"organization_left\":0}");
+    grant_quota(request); /* a refusal */
     fake_reply(fake_call(SUBJECT_AUDIT_APPEND), "ok", "");
     cr_expect_eq(request->status, 429);
     cr_expect(says(request, "with all API keys of the organization"));

@@ -11,7 +11,7 @@
 /* The beginning of a quota window. */
 #define NOW_US ((int64_t)1700000000 * 1000000)
 
-enum { CALLS_MAX = 256, REQUESTS_MAX = 64, COMMAND_MS = 2000 };
+enum { CALLS_MAX = 512, REQUESTS_MAX = 256, COMMAND_MS = 2000 };
 
 struct gateway gateway;
 enum fake_bus fake_bus;
@@ -221,6 +221,13 @@ void lingering_close_begin(struct lingering_closes *lingering, h2o_socket_t *soc
 
 /* -- h2o ------------------------------------------------------------------------------------- */
 
+static h2o_linklist_t looking; /* the timer of postponed requests, if it is set */
+
+int h2o_socket_get_fd(h2o_socket_t *sock)
+{
+    return -1;
+}
+
 static socklen_t get_peername(h2o_conn_t *conn, struct sockaddr *peer)
 {
     memcpy(peer, &client, sizeof(client));
@@ -236,8 +243,13 @@ static const h2o_conn_callbacks_t callbacks = {.get_peername = get_peername,
                                                .get_socket = get_socket};
 static h2o_conn_t conn = {.ctx = &gateway.edge.context, .callbacks = &callbacks};
 
-/* A timer is either the send timeout or a request's time limit. api_request_begin() sets the
-   latter: this is where the test gets the API request that it made. */
+void h2o_timeout_init(h2o_loop_t *loop, h2o_timeout_t *timeout, uint64_t millis)
+{
+    timeout->timeout = millis;
+}
+
+/* A timer is the send timeout, that of postponed requests, or a request's time limit.
+   api_request_begin() sets the last: this is where the test gets the API request that it made. */
 void h2o_timeout_link(h2o_loop_t *loop, h2o_timeout_t *timeout, h2o_timeout_entry_t *entry)
 {
     struct edge_request *http = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, entry);
@@ -245,6 +257,11 @@ void h2o_timeout_link(h2o_loop_t *loop, h2o_timeout_t *timeout, h2o_timeout_entr
 
     if (timeout == &gateway.edge.send_timeout)
         return;
+    if (timeout == &gateway.postponed.timeout) {
+        cr_assert_not(h2o_linklist_is_linked(&entry->_link), "a timer is linked twice");
+        h2o_linklist_insert(&looking, &entry->_link);
+        return;
+    }
     request = (struct fake_request *)http->req;
     cr_assert_eq(request->late_us, 0, "a timer is linked twice");
     request->api = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
@@ -256,6 +273,13 @@ void h2o_timeout_unlink(h2o_timeout_entry_t *entry)
     for (size_t i = 0; i < n_requests; i++)
         if (requests[i]->api != NULL && entry == &requests[i]->api->http.limit_timer)
             requests[i]->late_us = 0;
+}
+
+void fake_look(void)
+{
+    cr_assert_not(h2o_linklist_is_empty(&looking), "nobody is postponed");
+    h2o_linklist_unlink(looking.next);
+    gateway.postponed.timer.cb(&gateway.postponed.timer);
 }
 
 void h2o_start_response(h2o_req_t *req, h2o_generator_t *generator)
@@ -374,6 +398,8 @@ void fake_open(void)
     gateway.throttle = throttle_new(3, 1);
     gateway.familiar = familiar_new(1);
     h2o_linklist_init_anchor(&gateway.parked);
+    h2o_linklist_init_anchor(&looking);
+    postponed_init(&gateway.postponed, &gateway.edge);
     key_usage_init(&gateway.usage);
     fake_client("192.0.2.1");
 }

@@ -96,6 +96,8 @@ void fake_client(const char *address);
 struct str fake_response_header(const struct fake_request *request, const char *name);
 /* Time passes until the request's timer fires. */
 void fake_be_late(struct fake_request *request);
+/* The timer of postponed requests fires. It must be set: somebody waits. */
+void fake_look(void);
 /* The request's client disconnects. */
 void fake_leave(struct fake_request *request);
 

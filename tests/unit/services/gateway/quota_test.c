@@ -130,6 +130,24 @@ Test(quota, shows_the_tighter_of_the_two_limits)
     cr_expect_eq(quota_view(&quota).remaining, 3);
 }
 
+Test(quota, has_as_many_refusals_as_requests_and_at_least_a_hundred_answers)
+{
+    static const struct {
+        struct quota_limits limits, refusals;
+    } cases[] = {
+        {{1667, 4167}, {1667, 4167}}, {{50, 125}, {50, 125}}, {{49, 122}, {51, 128}},
+        {{10, 25}, {90, 225}},        {{1, 2}, {99, 248}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        const struct quota_limits refusals = quota_refusals(cases[i].limits);
+
+        cr_expect_eq(refusals.key, cases[i].refusals.key, "case %zu: %u", i, refusals.key);
+        cr_expect_eq(refusals.organization, cases[i].refusals.organization, "case %zu: %u", i,
+                     refusals.organization);
+    }
+}
+
 /* -- leases ---------------------------------------------------------------------------------- */
 
 #define PING "/api/v1/ping"
@@ -195,7 +213,7 @@ Test(quota_lease, is_asked_for_once_however_many_wait)
     lease(10, 90);
     cr_expect(is_through(first) && is_through(second));
     cr_expect_eq(asked(), 1);
-    cr_expect_eq(key->quota.leased, 8);
+    cr_expect_eq(key->requests.quota.leased, 8);
 }
 
 Test(quota_lease, names_the_key_its_window_and_its_limits)
@@ -208,6 +226,15 @@ Test(quota_lease, names_the_key_its_window_and_its_limits)
                                  "\"organization_limit\":1000}");
     cr_expect(str_equal(fake_header(call, HEADER_ORGANIZATION), STR(FAKE_ORGANIZATION)));
     cr_expect(str_equal(fake_header(call, HEADER_API_KEY), STR(FAKE_API_KEY)));
+}
+
+Test(quota_lease, of_refusals_names_their_count_and_its_limits)
+{
+    fake_get(PING, bearer);
+    lease(0, 0);
+    cr_expect_str_eq(fake_call(SUBJECT_ACCESS_QUOTA)->body,
+                     "{\"window\":170000000,\"want\":6,\"key_limit\":100,"
+                     "\"organization_limit\":1000,\"refusals\":true}");
 }
 
 Test(quota_lease, that_is_too_small_for_all_is_followed_by_another)
@@ -227,19 +254,23 @@ Test(quota_lease, of_nothing_refuses_until_the_window_ends)
     struct fake_request *first = fake_get(PING, bearer), *second = fake_get(PING, bearer);
 
     lease(0, 0);
+    cr_expect_not(is_through(first) || is_through(second));
+    cr_expect_eq(asked(), 2, "and asks for refusals");
+    lease(3, 97);
     cr_expect(is_refused(first) && is_refused(second));
     cr_expect(is_refused(fake_get(PING, bearer)));
-    cr_expect_eq(asked(), 1);
+    cr_expect_eq(asked(), 2);
 }
 
 Test(quota_lease, is_asked_for_again_in_the_next_window)
 {
     fake_get(PING, bearer);
     lease(0, 0);
+    lease(1, 99);
     fake_pass_ms(10000);
     key->confirmed_us = clock_mono_us();
     cr_expect_not(is_through(fake_get(PING, bearer)));
-    cr_expect_eq(asked(), 2);
+    cr_expect_eq(asked(), 3);
 }
 
 Test(quota_lease, that_comes_after_its_window_counts_for_nothing)
@@ -255,7 +286,7 @@ Test(quota_lease, that_comes_after_its_window_counts_for_nothing)
     cr_expect_not(is_through(late) || is_through(request));
     lease(10, 90);
     cr_expect(is_through(late) && is_through(request));
-    cr_expect_eq(key->quota.leased, 8);
+    cr_expect_eq(key->requests.quota.leased, 8);
 }
 
 Test(quota_lease, without_a_reply_makes_the_gateway_count_by_itself)
@@ -267,15 +298,15 @@ Test(quota_lease, without_a_reply_makes_the_gateway_count_by_itself)
     for (int i = 1; i < 40; i++)
         cr_expect_not(is_refused(fake_get(PING, bearer)), "request %d", i);
     cr_expect_eq(asked(), 1);
-    cr_expect_eq(key->quota.leased, 60, "against the whole limit");
+    cr_expect_eq(key->requests.quota.leased, 60, "against the whole limit");
 }
 
 Test(quota_lease, cannot_be_asked_for_without_a_bus)
 {
     fake_bus = FAKE_BUS_AWAY;
     fake_get(PING, bearer);
-    cr_expect(key->quota.alone);
-    cr_expect_eq(key->quota.leased, 99);
+    cr_expect(key->requests.quota.alone);
+    cr_expect_eq(key->requests.quota.leased, 99);
 }
 
 Test(quota_lease, with_a_malformed_count_is_a_failure)
@@ -289,10 +320,10 @@ Test(quota_lease, with_a_malformed_count_is_a_failure)
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        key->quota.window = 0; /* another window: drops the lease */
+        key->requests.quota.window = 0; /* another window: drops the lease */
         fake_get(PING, bearer);
         fake_reply(fake_call(SUBJECT_ACCESS_QUOTA), "ok", bad[i]);
-        cr_expect(key->quota.alone, "%s", bad[i]);
+        cr_expect(key->requests.quota.alone, "%s", bad[i]);
     }
 }
 
@@ -301,7 +332,7 @@ Test(quota_lease, is_not_waited_for_when_access_has_just_not_answered)
     key->ask_again_us = clock_mono_us() + 1000000;
     cr_expect(is_through(fake_get(PING, bearer)));
     cr_expect_eq(asked(), 0);
-    cr_expect(key->quota.alone);
+    cr_expect(key->requests.quota.alone);
 }
 
 Test(quota_lease, is_asked_for_ahead_when_the_last_runs_low)
@@ -314,7 +345,7 @@ Test(quota_lease, is_asked_for_ahead_when_the_last_runs_low)
     cr_expect(is_through(fake_get(PING, bearer)));
     cr_expect_eq(asked(), 2);
     lease(16, 68);
-    cr_expect_eq(key->quota.leased, 3 + 16);
+    cr_expect_eq(key->requests.quota.leased, 3 + 16);
 }
 
 Test(quota_lease, begins_again_with_other_limits)
@@ -331,6 +362,6 @@ Test(quota_lease, outlives_the_requests_that_wait_for_it)
 {
     fake_leave(fake_get(PING, bearer));
     lease(10, 90);
-    cr_expect_eq(key->quota.leased, 10);
+    cr_expect_eq(key->requests.quota.leased, 10);
     cr_expect_eq(key->users, 1);
 }
