@@ -13,6 +13,7 @@
 
 #include "access_sql.h"
 #include "common/actor/operator_command.h"
+#include "common/base/metrics.h"
 #include "common/crypto/crypto.h"
 #include "common/json/fields.h"
 #include "proto/outcome.h"
@@ -22,8 +23,9 @@
 struct access {
     int64_t rate_limit_default;
     int64_t password_cost;
-    const char *cells;     /* names, separated by commas; new organizations go into the first */
-    int64_t upkeep_due_us; /* clock_mono_us() */
+    const char *cells; /* names, separated by commas; new organizations go into the first */
+    int64_t upkeep_due_us, busiest_due_us; /* clock_mono_us() */
+    struct metric *busiest, *answers;
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of a random password, for unknown emails */
 };
 
@@ -120,7 +122,13 @@ int64_t percentile_us(const int64_t counts[USAGE_BUCKETS], int percent);
 
 /* -- upkeep ------------------------------------------------------------------------------------ */
 
-/* Deletes what has expired: quota windows, attempts, sessions, sign-in networks, usage. */
+/* Deletes what has expired: quota windows, attempts, sessions, sign-in networks, usage. Also keeps
+   the metrics of the busiest organizations. */
 void access_upkeep(struct db *db, struct arena *arena, void *service);
+
+/* Metrics that show which organizations fill the audit log: answers in the last ten minutes, as
+   gateways report them (report-usage), of a few organizations and of all. Read once a minute. */
+void access_busiest_open(struct access *self); /* before threads start */
+MUST_CHECK enum status access_busiest_read(struct db *db, struct arena *arena, struct access *self);
 
 #endif

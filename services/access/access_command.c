@@ -226,4 +226,6 @@ void access_upkeep(struct db *db, struct arena *arena, void *service)
     if (st != ST_OK)
         LOG(LOG_WARNING, "could not delete expired rows; retrying in ten seconds",
             log_str("status", status_name(st)));
+    if (st == ST_OK && access_busiest_read(db, arena, self) != ST_OK)
+        LOG(LOG_WARNING, "could not read the busiest organizations; retrying in ten seconds");
 }

@@ -125,6 +125,7 @@ static enum status open(struct service *service, void *config)
         LOG(LOG_ERROR, "CELL_NAMES must be names of cells, separated by commas");
         return ST_REFUSED;
     }
+    access_busiest_open(&access_state);
     json_wipe_what_is_freed();
     bus_wipe_what_is_freed();
     crypto_password_set_cost((unsigned)access_state.password_cost);

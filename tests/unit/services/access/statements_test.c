@@ -206,6 +206,28 @@ Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = 
     cr_assert_eq(postgres_integer(server.url, "SELECT min(minute) FROM access.usage"), 28333335);
 }
 
+Test(statements, list_the_organizations_with_the_most_answers, .init = start, .fini = stop)
+{
+    const struct db_rows *rows;
+    const db_param params[] = {STR("28333330"), STR("28333340"), STR("1")};
+
+    postgres_do(server.url,
+                "INSERT INTO access.usage SELECT o, gen_random_uuid(), minute, n, n, n, n, n,"
+                " array_fill(0, ARRAY[13]) FROM (VALUES"
+                " ('" ORG "'::uuid, 28333330, 1), ('" ORG "', 28333339, 2), ('" OTHER
+                "', 28333335, 2), ('" ORG "', 28333340, 100), ('" ORG "', 28333329, 100))"
+                " AS made (o, minute, n)");
+    db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
+    db_add(db, SQL_LIST_BUSIEST, params, 3);
+    cr_assert_eq(db_run(db), ST_OK);
+    rows = db_result(db, 0);
+    cr_assert_eq(db_rows_count(rows), 1);
+    cr_assert(str_equal(db_value(rows, 0, LIST_BUSIEST_ORGANIZATION_ID), STR(ORG)));
+    cr_assert_eq(db_value_int(rows, 0, LIST_BUSIEST_ANSWERS), 15);
+    cr_assert_eq(db_value_int(rows, 0, LIST_BUSIEST_ANSWERS_TO_ALL), 25);
+    db_abandon(db);
+}
+
 Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
 {
     make_key(NULL);
