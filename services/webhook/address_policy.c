@@ -95,18 +95,29 @@ static const struct carrier {
     {"2001::/32", 12, 0xff},    /* Teredo */
 };
 
-bool address_is_never_allowed(const struct address *address)
+/* RFC 6052: the IPv4 address follows the prefix, except that the ninth byte is not used. */
+static struct address translated(const struct address *address, unsigned bits)
 {
-    if (is_in(never, ARRAY_SIZE(never), address))
-        return true;
-    for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
-        const struct carrier *carrier = &carriers[i];
-        const struct address inner = v4_of(address->b + carrier->at, carrier->flip);
+    uint8_t inner[4];
 
-        if (holds(carrier->block, address) && is_in(never, ARRAY_SIZE(never), &inner))
-            return true;
+    for (unsigned i = 0, at = bits / 8; i < 4; i++, at++) {
+        at += at == 8;
+        inner[i] = address->b[at];
     }
-    return false;
+    return v4_of(inner, 0);
+}
+
+bool address_rules_are_sound(const struct address_rules *rules)
+{
+    for (size_t i = 0; i < rules->nat64.n; i++) {
+        const struct network *prefix = &rules->nat64.at[i];
+        const unsigned bits = prefix->bits;
+
+        if (holds("0.0.0.0/0", &prefix->base) || bits < 32 || bits > 96 ||
+            (bits > 64 && bits < 96) || bits % 8 != 0)
+            return false;
+    }
+    return true;
 }
 
 /* -- the policy -------------------------------------------------------------------------------- */
@@ -141,11 +152,40 @@ static bool is_own(const struct address_policy *policy, const struct address *ad
     return false;
 }
 
+static bool is_refused(const struct address_rules *rules, const struct address *address)
+{
+    return is_in(never, ARRAY_SIZE(never), address) || networks_hold(&rules->denied, address);
+}
+
+static bool holds_refused(const struct address_rules *rules, const struct address *address)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(carriers); i++) {
+        const struct carrier *carrier = &carriers[i];
+        const struct address inner = v4_of(address->b + carrier->at, carrier->flip);
+
+        if (holds(carrier->block, address) && is_refused(rules, &inner))
+            return true;
+    }
+    return false;
+}
+
+static bool allows(const struct address_policy *policy, const struct address *address)
+{
+    if (is_refused(policy->rules, address) || holds_refused(policy->rules, address))
+        return false;
+    return networks_hold(&policy->rules->allowed, address) ||
+           (address_is_public(address) && !is_own(policy, address));
+}
+
 bool address_policy_allows(const struct address_policy *policy, const struct address *address)
 {
-    if (address_is_never_allowed(address))
-        return false;
-    if (networks_hold(policy->allowed, address))
-        return true;
-    return address_is_public(address) && !is_own(policy, address);
+    const struct networks *nat64 = &policy->rules->nat64;
+
+    for (size_t i = 0; i < nat64->n; i++) {
+        const struct address inner = translated(address, nat64->at[i].bits);
+
+        if (network_holds(&nat64->at[i], address))
+            return !is_refused(policy->rules, address) && allows(policy, &inner);
+    }
+    return allows(policy, address);
 }

@@ -358,7 +358,7 @@ struct attempts *attempts_new(const struct attempts_options *options)
     attempts->steps = steps_new(&(struct steps_options){
         .dns_servers = options->dns_servers,
         .ca_file = options->ca_file,
-        .allowed = &options->webhook->allowed,
+        .rules = &options->webhook->rules,
         .on_end = on_end,
         .closure = attempts,
     });

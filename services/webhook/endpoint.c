@@ -142,7 +142,7 @@ static const struct field create_fields[] = {
 /* A host that is an address is checked now; a name is checked when it resolves. */
 static bool is_reachable(const struct webhook *self, const struct webhook_url *parsed_url)
 {
-    struct address_policy policy = {.allowed = &self->allowed};
+    struct address_policy policy = {.rules = &self->rules};
 
     if (!parsed_url->is_literal)
         return true;

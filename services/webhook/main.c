@@ -11,7 +11,7 @@ enum { SLOTS_MIN = 8, PAGES_MAX = 16 };
 
 struct webhook_config {
     const char *secret_key, *secret_key_previous;
-    const char *allow_cidrs, *ca_file, *dns_server;
+    const char *allow_cidrs, *deny_cidrs, *nat64_prefixes, *ca_file, *dns_server;
     int64_t concurrency, claim_ms, budget, endpoints_max;
 };
 
@@ -36,6 +36,19 @@ static const struct setting settings[] = {
      .fallback = "",
      .meaning = "Comma-separated CIDRs that deliveries may be sent to although they are private; "
                 "link-local and cloud metadata addresses are never allowed"},
+    {.name = "WEBHOOK_DENY_CIDRS",
+     .type = SETTING_STRING,
+     .offset = AT(deny_cidrs),
+     .fallback = "",
+     .meaning = "Comma-separated CIDRs that deliveries are never sent to although they are public: "
+                "the deployment's own networks"},
+    {.name = "WEBHOOK_NAT64_PREFIXES",
+     .type = SETTING_STRING,
+     .offset = AT(nat64_prefixes),
+     .fallback = "",
+     .meaning =
+         "Comma-separated prefixes with which the network translates IPv6 to IPv4 (64:ff9b::/96 "
+         "or its own); the IPv4 address inside decides whether a delivery may be sent"},
     {.name = "WEBHOOK_CA_FILE",
      .type = SETTING_STRING,
      .offset = AT(ca_file),
@@ -131,10 +144,37 @@ static struct service webhook_service = {
     .next_in_process = &page_service,
 };
 
+static bool set_networks(const char *value, struct networks *out, const char *complaint)
+{
+    struct str wrong;
+
+    if (networks_parse(str_of(value), out, &wrong))
+        return true;
+    LOG(LOG_ERROR, complaint, log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
+    return false;
+}
+
+static bool set_rules(const struct webhook_config *config, struct address_rules *rules)
+{
+    if (!set_networks(
+            config->allow_cidrs, &rules->allowed,
+            "WEBHOOK_ALLOW_CIDRS must be networks such as 10.0.0.0/8, separated by commas") ||
+        !set_networks(
+            config->deny_cidrs, &rules->denied,
+            "WEBHOOK_DENY_CIDRS must be networks such as 2001:db8::/32, separated by commas") ||
+        !set_networks(
+            config->nat64_prefixes, &rules->nat64,
+            "WEBHOOK_NAT64_PREFIXES must be networks such as 64:ff9b::/96, separated by commas"))
+        return false;
+    if (address_rules_are_sound(rules))
+        return true;
+    LOG(LOG_ERROR, "each of WEBHOOK_NAT64_PREFIXES must have 32, 40, 48, 56, 64 or 96 bits");
+    return false;
+}
+
 static enum status open_webhook(struct service *service, void *closure)
 {
     const struct webhook_config *config = closure;
-    struct str wrong;
 
     bus_wipe_what_is_freed();
     if (!secret_keys_read(str_of(config->secret_key), str_of(config->secret_key_previous),
@@ -142,12 +182,8 @@ static enum status open_webhook(struct service *service, void *closure)
         LOG(LOG_ERROR, "WEBHOOK_SECRET_KEY and WEBHOOK_SECRET_KEY_PREVIOUS must be 64 hex digits");
         return ST_REFUSED;
     }
-    if (!networks_parse(str_of(config->allow_cidrs), &webhook.allowed, &wrong)) {
-        LOG(LOG_ERROR,
-            "WEBHOOK_ALLOW_CIDRS must be networks such as 10.0.0.0/8, separated by commas",
-            log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
+    if (!set_rules(config, &webhook.rules))
         return ST_REFUSED;
-    }
     webhook.endpoints_max = config->endpoints_max;
     webhook.unpartitioned = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
                                          "Deliveries in the log's default partition");

@@ -192,7 +192,7 @@ struct steps *steps_new(const struct steps_options *options)
     struct steps *steps = heap_zeroed(1, sizeof(*steps));
 
     steps->options = *options;
-    steps->policy.allowed = options->allowed;
+    steps->policy.rules = options->rules;
     steps->lookups =
         lookups_new(&(struct dns_options){.servers = options->dns_servers, .dns_only = true});
     if (steps->lookups == NULL)

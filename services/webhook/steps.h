@@ -20,11 +20,12 @@
 
 #define STEPS_FDS_MAX 4
 
+struct address_rules;
 struct steps;
 
 struct steps_options {
     const char *dns_servers, *ca_file; /* NULL = the system's */
-    const struct networks *allowed;
+    const struct address_rules *rules;
     void (*on_end)(void *closure, struct attempt *attempt); /* it has_ended */
     void *closure;
 };

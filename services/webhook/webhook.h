@@ -13,6 +13,7 @@
 #include "common/actor/operator_command.h"
 #include "common/base/ip.h"
 #include "common/base/metrics.h"
+#include "services/webhook/address_policy.h"
 #include "services/webhook/secret.h"
 #include "webhook_sql.h"
 
@@ -20,7 +21,7 @@
 
 struct webhook {
     struct secret_keys keys;
-    struct networks allowed;
+    struct address_rules rules;
     int64_t endpoints_max; /* of an organization */
     struct {
         int64_t partitions_due_us, tidy_due_us, report_due_us; /* clock_mono_us() */

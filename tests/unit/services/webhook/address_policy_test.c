@@ -27,8 +27,8 @@ static bool allows(const struct address_policy *policy, const char *text)
 
 Test(address_policy, allows_public_addresses_and_those_that_the_operator_allows)
 {
-    const struct networks allowed = networks("10.1.0.0/16, fd12::/16,192.168.1.7");
-    const struct address_policy policy = {.allowed = &allowed};
+    const struct address_rules rules = {.allowed = networks("10.1.0.0/16, fd12::/16,192.168.1.7")};
+    const struct address_policy policy = {.rules = &rules};
 
     cr_expect(allows(&policy, "10.1.0.0"));
     cr_expect(allows(&policy, "10.1.255.255"));
@@ -62,8 +62,8 @@ Test(address_policy, never_allows_metadata_not_even_inside_other_addresses)
         "2002:a9fe:a9fe::1",
         "2001:0:1:2:3:4:5601:5601", /* Teredo holds it inverted */
     };
-    const struct networks allowed = networks("0.0.0.0/0,::/0");
-    const struct address_policy policy = {.allowed = &allowed};
+    const struct address_rules rules = {.allowed = networks("0.0.0.0/0,::/0")};
+    const struct address_policy policy = {.rules = &rules};
 
     for (size_t i = 0; i < ARRAY_SIZE(never); i++)
         cr_expect(!allows(&policy, never[i]), "%s", never[i]);
@@ -71,10 +71,66 @@ Test(address_policy, never_allows_metadata_not_even_inside_other_addresses)
     cr_expect(allows(&policy, "64:ff9b::10.0.0.1"));
 }
 
+Test(address_policy, denies_more_than_the_operator_allows_also_inside_other_addresses)
+{
+    const struct address_rules rules = {.allowed = networks("0.0.0.0/0,::/0"),
+                                        .denied = networks("8.8.8.0/24,2a00:1450::/32")};
+    const struct address_policy policy = {.rules = &rules};
+
+    cr_expect(!allows(&policy, "8.8.8.8"));
+    cr_expect(allows(&policy, "8.8.9.8"));
+    cr_expect(!allows(&policy, "2a00:1450:4001::1"));
+    cr_expect(allows(&policy, "2a00:1451::1"));
+    cr_expect(!allows(&policy, "::ffff:8.8.8.8"));
+    cr_expect(!allows(&policy, "64:ff9b::8.8.8.8"));
+    cr_expect(!allows(&policy, "2002:808:808::1"));
+}
+
+/* Examples of RFC 6052, with a public prefix and another address. */
+Test(address_policy, judges_what_is_translated_by_the_address_inside)
+{
+    static const struct {
+        const char *prefix, *of_8_8_8_8, *of_10_0_0_33;
+    } cases[] = {
+        {"2a00::/32", "2a00:0:808:808::", "2a00:0:a00:21::"},
+        {"2a00:0:100::/40", "2a00:0:108:808:8::", "2a00:0:10a:0:21::"},
+        {"2a00:0:122::/48", "2a00:0:122:808:8:800::", "2a00:0:122:a00:0:2100::"},
+        {"2a00:0:122:300::/56", "2a00:0:122:308:8:808::", "2a00:0:122:30a:0:21::"},
+        {"2a00:0:122:344::/64", "2a00:0:122:344:8:808:800::", "2a00:0:122:344:a:0:2100::"},
+        {"2a00:0:122:344::/96", "2a00:0:122:344::8.8.8.8", "2a00:0:122:344::10.0.0.33"},
+        {"64:ff9b::/96", "64:ff9b::8.8.8.8", "64:ff9b::10.0.0.33"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct address_rules rules = {.nat64 = networks(cases[i].prefix)};
+        const struct address_policy policy = {.rules = &rules};
+
+        cr_expect(address_rules_are_sound(&rules), "%s", cases[i].prefix);
+        cr_expect(allows(&policy, cases[i].of_8_8_8_8), "%s", cases[i].of_8_8_8_8);
+        cr_expect(!allows(&policy, cases[i].of_10_0_0_33), "%s", cases[i].of_10_0_0_33);
+        rules.denied = networks("8.8.8.8");
+        cr_expect(!allows(&policy, cases[i].of_8_8_8_8), "%s", cases[i].of_8_8_8_8);
+        rules.denied = networks(cases[i].prefix);
+        cr_expect(!allows(&policy, cases[i].of_8_8_8_8), "%s", cases[i].of_8_8_8_8);
+    }
+}
+
+Test(address_policy, takes_prefixes_that_rfc_6052_has)
+{
+    static const char *const bad[] = {"2a00::/24",  "2a00::/36",  "2a00::/72", "2a00::/95",
+                                      "2a00::/128", "10.0.0.0/8", "10.0.0.1"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        const struct address_rules rules = {.nat64 = networks(bad[i])};
+
+        cr_expect(!address_rules_are_sound(&rules), "%s", bad[i]);
+    }
+}
+
 Test(address_policy, refuses_the_machines_own_addresses)
 {
-    const struct networks none = {0};
-    struct address_policy policy = {.allowed = &none};
+    const struct address_rules none = {0};
+    struct address_policy policy = {.rules = &none};
     struct address own = address("8.8.8.8"), loopback = address("127.0.0.1");
     bool has_loopback = false;
 

@@ -56,7 +56,7 @@ static void open_attempts(int64_t wait_timeout_us)
 static void start(void)
 {
     crypto_open();
-    cr_assert(networks_parse(STR("127.0.0.0/8"), &webhook.allowed, NULL));
+    cr_assert(networks_parse(STR("127.0.0.0/8"), &webhook.rules.allowed, NULL));
     sender_metrics_init(&metrics);
     listen_only();
 }

@@ -51,7 +51,7 @@ static void start(void)
     char servers[64];
 
     crypto_open();
-    cr_assert(networks_parse(STR("127.0.0.0/8,::1"), &webhook.allowed, NULL));
+    cr_assert(networks_parse(STR("127.0.0.0/8,::1"), &webhook.rules.allowed, NULL));
     sender_metrics_init(&metrics);
     cr_assert_not_null(mkdtemp(folder));
     run(format("tests/support/make-certificates %s", folder));

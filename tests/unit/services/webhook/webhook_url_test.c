@@ -8,7 +8,8 @@
 
 static bool is_accepted(const char *url, const struct networks *allowed)
 {
-    const struct address_policy policy = {.allowed = allowed};
+    const struct address_rules rules = {.allowed = *allowed};
+    const struct address_policy policy = {.rules = &rules};
     struct webhook_url to;
 
     return webhook_url_read(str_of(url), &to) == NULL &&
