@@ -10,6 +10,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
+#include "services/audit/database_watch.h"
 #include "services/audit/publish_heads.h"
 #include "services/audit/retention.h"
 #include "services/audit/seal_step.h"
@@ -33,6 +34,7 @@ struct sealer {
     struct seal_step sealing;
     struct head_publisher publisher;
     struct retention_job retention;
+    struct database_watch watch;
     struct sealer_metrics metrics;
     bool had_stopped;
     int rest_ms;             /* between the last two steps */
@@ -157,6 +159,8 @@ static void run_once(struct sealer *self)
         publish(self);
     if (db_is_up(self->db))
         retention_job_step(&self->retention, self->db, &self->arena);
+    if (db_is_up(self->db))
+        database_watch_step(&self->watch, self->db, &self->arena);
     arena_clear(&self->arena);
     bus_flush(self->bus);
 }
@@ -255,6 +259,7 @@ enum status sealer_start(const struct process *process, const struct audit_keys 
     self->sealed_until_us = clock_us();
     self->rest_ms = STEP_MS;
     self->metrics = sealer_metrics_make();
+    database_watch_open(&self->watch);
     lag = self->metrics.lag;
     failed = pthread_create(&self->thread, NULL, run, self);
     must(failed == 0);

@@ -3,7 +3,8 @@
  *
  * What     Twice a second it seals the settled entries, without a pause while it is behind; once a
  *          minute it publishes the heads of the chains that have grown, on the bus and in the log;
- *          once an hour it drops entries that are older than the retention.
+ *          once an hour it drops entries that are older than the retention. In between it reads
+ *          the metrics of the database (database_watch.h).
  *          Every replica has a sealer; the database lets only one work at a time.
  * Owns     Its thread, with its own connections to the bus and the database: on an actor's, a step
  *          would delay commands that clients wait for.

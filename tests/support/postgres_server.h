@@ -48,6 +48,9 @@ struct postgres_template {
     const char *script;                         /* run after these */
 };
 
+/* Makes them in an empty database, of a server with settings of its own. */
+void postgres_fill(const char *url, const struct postgres_template *template);
+
 /* For a test that does not disturb the server: a separate database on a server that all tests of
    the program share. Has no port and no folder, only a URL. */
 void postgres_server_share(struct postgres_server *server,

@@ -106,7 +106,7 @@ static void migrate(const char *url, const char *pattern)
     globfree(&migrations);
 }
 
-static void fill(const char *url, const struct postgres_template *template)
+void postgres_fill(const char *url, const struct postgres_template *template)
 {
     for (size_t i = 0; i < POSTGRES_PARTS_MAX && template->roles[i] != NULL; i++)
         have_role(url, template->roles[i]);
@@ -127,7 +127,7 @@ static void have_template(const struct postgres_template *template)
                                     name)) == 0) {
         postgres_do(url, ABOUT("DROP DATABASE IF EXISTS \"%s\"", name));
         postgres_do(url, ABOUT("CREATE DATABASE \"%s\" STRATEGY file_copy", name));
-        fill(database_named(name).url, template);
+        postgres_fill(database_named(name).url, template);
         postgres_do(url, ABOUT("ALTER DATABASE \"%s\" IS_TEMPLATE true", name));
     }
     close(lock);
