@@ -394,6 +394,7 @@ static void step_preparing(struct db_link *link, int64_t until_us)
         forget_reasons(link);
         link->trouble = NULL;
         db_hosts_succeed(&link->hosts);
+        db_session_show_certificates(link->conn);
         LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
     } else if (link->n_replies == 0) {
         check_settings(link, result);

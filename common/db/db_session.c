@@ -7,6 +7,7 @@
 
 #include "common/base/log.h"
 #include "common/base/str.h"
+#include "common/crypto/certificates.h"
 #include "common/db/db_link.h"
 
 enum { STATEMENT_MS = 10 * 1000 };
@@ -141,4 +142,23 @@ const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY])
         return needs[i].objection;
     }
     return NULL;
+}
+
+/* -- certificates ------------------------------------------------------------------------------ */
+
+void db_session_show_certificates(PGconn *conn)
+{
+    PQconninfoOption *options;
+
+    if (PQsslInUse(conn) == 0)
+        return;
+    certificates_show_peer("postgresql", PQsslStruct(conn, "OpenSSL"));
+    options = PQconninfo(conn);
+    for (PQconninfoOption *at = options; at != NULL && at->keyword != NULL; at++) {
+        if (strcmp(at->keyword, "sslrootcert") == 0)
+            certificates_watch("postgresql_authorities", at->val);
+        else if (strcmp(at->keyword, "sslcert") == 0)
+            certificates_watch("postgresql_client", at->val);
+    }
+    PQconninfoFree(options);
 }

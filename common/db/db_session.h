@@ -6,7 +6,7 @@
  *          administrator must change. All are checked after login, since a pooler in between may
  *          drop what we set.
  * Owns     The texts are from malloc(); the caller frees them.
- * Threads  Any; pure.
+ * Threads  Any; pure, but for db_session_show_certificates().
  * Fails    Never.
  */
 #ifndef COMMON_DB_DB_SESSION_H
@@ -28,5 +28,9 @@ char *db_session_query(void);
 /* Of that row as text. NULL: the session can be used. Otherwise a constant text for /readyz; `why`
    also has the value found and what to do. */
 const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY]);
+
+/* When the certificates of a connection that has just been made expire, for the metrics: the
+   server's, and those in the files that libpq has read; nothing without TLS. */
+void db_session_show_certificates(PGconn *conn);
 
 #endif

@@ -16,6 +16,7 @@
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
+#include "common/crypto/certificates.h"
 #include "common/http/bound_socket.h"
 #include "common/http/framing.h"
 #include "common/http/response.h"
@@ -133,6 +134,7 @@ static void answer_readiness(struct admin *admin, bool (*is_so)(void *closure, c
 
 static void answer_metrics(h2o_req_t *req, struct buf *body)
 {
+    certificates_read();
     metrics_render(body);
     answer(req, 200, "text/plain; version=0.0.4; charset=utf-8", buf_str(body));
 }

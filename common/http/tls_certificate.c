@@ -11,6 +11,7 @@
 #include "common/base/arena.h"
 #include "common/base/file_watch.h"
 #include "common/base/log.h"
+#include "common/crypto/certificates.h"
 
 enum { WHY = 512 };
 
@@ -90,8 +91,10 @@ struct tls_certificate *tls_certificate_open(const char *cert_file, const char *
     must(pthread_mutex_init(&certificate->lock, NULL) == 0);
     certificate->files = file_watch_of(cert_file, key_file);
     certificate->tls = load(certificate, why);
-    if (certificate->tls != NULL)
+    if (certificate->tls != NULL) {
+        certificates_show("api", expiry_of(certificate->tls));
         return certificate;
+    }
     LOG(LOG_ERROR, "TLS certificate or key cannot be used", log_str("cert", cert_file),
         log_str("key", key_file), log_str("error", why));
     tls_certificate_free(certificate);
@@ -123,6 +126,7 @@ static void renew(struct tls_certificate *certificate, enum file_news news)
     }
     SSL_CTX_free(certificate->tls);
     certificate->tls = tls;
+    certificates_show("api", expiry_of(tls));
     LOG(LOG_INFO, "TLS certificate renewed", log_str("cert", certificate->cert_file),
         log_int("expires", expiry_of(tls)));
 }

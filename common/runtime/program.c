@@ -14,6 +14,7 @@
 #include "common/base/log_writer.h"
 #include "common/base/metrics.h"
 #include "common/base/version.h"
+#include "common/crypto/certificates.h"
 #include "common/crypto/crypto.h"
 #include "common/http/admin.h"
 #include "common/trace/trace.h"
@@ -240,6 +241,14 @@ static void wait_for_end(const sigset_t *ends)
         (void)sigtimedwait(ends, NULL, &delay);
 }
 
+static void watch_certificates(void)
+{
+    certificates_open();
+    certificates_watch("nats_authorities", config.bus_tls.ca_file);
+    certificates_watch("nats_client", config.bus_tls.cert_file);
+    certificates_watch("collector_authorities", config.trace.ca_file);
+}
+
 static int run(void)
 {
     static char name[64];
@@ -258,6 +267,7 @@ static int run(void)
     process.bus_url = config.bus_url;
     process.bus_tls = &config.bus_tls;
     metrics_name_cell(process.cell);
+    watch_certificates();
     /* The trace starts a thread, so it follows open(). */
     is_started = program->open(&process, program->closure) &&
                  trace_open(&config.trace,

@@ -1,6 +1,7 @@
 #include "common/audit_log/audit_log.h"
 #include "common/base/log.h"
 #include "common/bus/bus.h"
+#include "common/crypto/certificates.h"
 #include "common/runtime/service.h"
 #include "proto/subject.h"
 #include "services/webhook/sender.h"
@@ -184,6 +185,7 @@ static enum status open_webhook(struct service *service, void *closure)
     }
     if (!set_rules(config, &webhook.rules))
         return ST_REFUSED;
+    certificates_watch("webhook_authorities", config->ca_file);
     webhook.endpoints_max = config->endpoints_max;
     webhook.unpartitioned = metric_gauge("conversations_webhook_deliveries_without_partition", NULL,
                                          "Deliveries in the log's default partition");

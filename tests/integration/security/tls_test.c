@@ -12,6 +12,7 @@
 #include "tests/support/api_client.h"
 #include "tests/support/nats_client.h"
 #include "tests/support/own_stack.h"
+#include "tests/support/replica.h"
 #include "tests/support/sql.h"
 
 static void start(void)
@@ -74,6 +75,45 @@ static void try_bus(void)
     cr_expect_str_eq(code, "service_unavailable", "by another authority");
 }
 
+/* -- what the metrics say of certificates --------------------------------------------------------- */
+
+/* When the first certificate in the file expires, according to OpenSSL's program. */
+static long long expiry_in(const char *path)
+{
+    FILE *program = popen(format("date +%%s -d \"$(openssl x509 -enddate -noout -in '%s' |"
+                                 " cut -d= -f2)\"",
+                                 path),
+                          "r");
+    char line[32] = "";
+
+    cr_assert_not_null(program);
+    cr_assert_not_null(fgets(line, sizeof(line), program));
+    cr_assert_eq(pclose(program), 0);
+    return strtoll(line, NULL, 10);
+}
+
+static void expect_expiry(const char *process, const char *certificate, const char *file)
+{
+    const struct replica replica = replica_of_stack(process);
+
+    cr_expect_eq(
+        replica_metric(
+            &replica,
+            format("conversations_certificate_expiry_timestamp_seconds{certificate=\"%s\"}",
+                   certificate)),
+        expiry_in(format("%s/tls/%s", stack_setting("RUN_DIR"), file)), "%s of %s", certificate,
+        process);
+}
+
+static void look_at_expiry(void)
+{
+    expect_expiry("gateway-0", "nats_authorities", "authority.pem");
+    expect_expiry("audit-0", "nats_authorities", "authority.pem");
+    expect_expiry("audit-0", "postgresql_authorities", "authority.pem");
+    expect_expiry("audit-0", "nats_client", "client.pem");
+    expect_expiry("audit-0", "postgresql", "server.pem");
+}
+
 /* -- renewed files ------------------------------------------------------------------------------- */
 
 struct reading {
@@ -128,6 +168,7 @@ Test(tls, to_both_servers_carries_everything_and_is_required)
                            "\"value\":\"user-1\"}}"),
                   200);
     try_database();
+    look_at_expiry();
     try_renewal(&org, id);
     try_bus();
 }
