@@ -201,3 +201,23 @@ Test(metrics, tell_the_lag_of_the_seal_when_sealing_fails, .fini = let_seal)
     let_seal();
     cr_assert(stack_wait(is_sealed, NULL, 60000));
 }
+
+/* -- the database server ----------------------------------------------------------------------- */
+
+static bool has_read_the_server(void *closure)
+{
+    return value_now("audit-0", "conversations_database_size_bytes") > 1000000;
+}
+
+/* As the service's own role, on a database that `migrate` has made. */
+Test(metrics, show_the_database_server)
+{
+    long long oldest, now;
+
+    cr_assert(stack_wait(has_read_the_server, NULL, 60000));
+    oldest = value_now("audit-0", "conversations_database_oldest_transaction");
+    now = sql_integer("SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint", NULL);
+    cr_expect_gt(oldest, 0);
+    cr_expect_leq(oldest, now);
+    cr_expect_gt(value_now("audit-0", "conversations_database_unfrozen_transactions"), 0);
+}
