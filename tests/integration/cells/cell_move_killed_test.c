@@ -76,6 +76,16 @@ static void await_state(const struct org *org, const char *state)
                           org->id, state));
 }
 
+/* What the metric of both cells is made of. */
+static void await_abandoned(int n)
+{
+    const char *const query =
+        format("SELECT (moves_abandoned = %d)::int FROM audit.watch_database()", n);
+
+    postgres_await(stack_setting("DATABASE_URL"), query);
+    postgres_await(own_stack_database_url("cell2"), query);
+}
+
 /* A delivery claimed by a worker that does not exist. */
 static void begin_delivery(const struct org *org)
 {
@@ -125,11 +135,14 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
                  201);
     end_delivery(&org);
     await_state(&org, "closed");
+    await_abandoned(0);
     end(mover, SIGKILL);
     cr_expect(stack_wait(is_served, &org, 20000));
+    await_abandoned(1);
     sealed_log_await_verified(&org); /* sealing continues, too */
     PQfinish(holder);
     expect_moves(&org);
+    await_abandoned(0);
     sealed_log_await_verified(&org);
     own_stack_stop();
 }
