@@ -40,8 +40,8 @@ static struct claimed collect(const struct db_rows *rows, struct arena *arena)
     struct claimed claimed = {.n = db_rows_count(rows)};
     struct buf organizations, ids, body;
 
-    if (claimed.n == 0 || !cell_read(db_value(rows, 0, CLAIM_OUTBOX_CELL), claimed.cell))
-        return (struct claimed){.n = 0};
+    if (claimed.n == 0)
+        return claimed;
     array_open(&organizations, arena, (UUID_TEXT + 1) * claimed.n);
     array_open(&ids, arena, (UUID_TEXT + 1) * claimed.n);
     buf_init(&body, arena, 512 * claimed.n);
@@ -63,7 +63,21 @@ static struct claimed collect(const struct db_rows *rows, struct arena *arena)
 
 /* -- the database ------------------------------------------------------------------------------ */
 
-enum status claimed_take(struct db *db, size_t most, struct arena *arena, struct claimed *out)
+enum status claimed_find(struct db *db, struct str except, char cell[CELL_CAPACITY], bool *found)
+{
+    struct params params = {.n = 0};
+    enum status st;
+
+    params_add(&params, except);
+    st = db_once(db, SQL_FIND_OUTBOX_CELL, &params, TIMEOUT_US);
+    if (st == ST_OK)
+        *found = db_rows_count(db_result(db, 0)) > 0 &&
+                 cell_read(db_value(db_result(db, 0), 0, FIND_OUTBOX_CELL_CELL), cell);
+    return st;
+}
+
+enum status claimed_take(struct db *db, const char *cell, size_t most, struct arena *arena,
+                         struct claimed *out)
 {
     struct params params = {.n = 0};
     enum status st;
@@ -71,6 +85,7 @@ enum status claimed_take(struct db *db, size_t most, struct arena *arena, struct
     params_add_int(&params, arena, CLAIM_MS);
     params_add_int(&params, arena, (int64_t)most);
     params_add_int(&params, arena, BYTES_MAX);
+    params_add(&params, str_of(cell));
     st = db_once(db, SQL_CLAIM_OUTBOX, &params, TIMEOUT_US);
     if (st == ST_OK)
         *out = collect(db_result(db, 0), arena);

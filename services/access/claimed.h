@@ -1,5 +1,5 @@
 /*
- * claimed - changes that this process has claimed from the outbox, as one message.
+ * claimed - changes of one cell that this process has claimed from the outbox, as one message.
  *
  * Owns     Everything lives in the arena.
  * Threads  The outbox's (outbox.h).
@@ -19,12 +19,16 @@ struct claimed {
     struct str organizations, ids; /* of all changes, in PostgreSQL's array syntax */
     struct str first;              /* the first change's id, for the log */
     struct str message;            /* the body of v1.audit.record; STR_NONE without changes */
-    char cell[CELL_CAPACITY];      /* to whose audit service it goes */
 };
 
-/* Claims up to `most` changes that are due, in the order of organizations and ids. */
-MUST_CHECK enum status claimed_take(struct db *db, size_t most, struct arena *arena,
-                                    struct claimed *out);
+/* Finds a cell with changes that are due, other than those of `except`, in PostgreSQL's array
+   syntax. */
+MUST_CHECK enum status claimed_find(struct db *db, struct str except, char cell[CELL_CAPACITY],
+                                    bool *found);
+/* Claims up to `most` changes of the cell that are due, in the order of organizations and ids: none
+   if other processes have claimed them. */
+MUST_CHECK enum status claimed_take(struct db *db, const char *cell, size_t most,
+                                    struct arena *arena, struct claimed *out);
 /* Deletes them, after the log has taken them. */
 MUST_CHECK enum status claimed_clear(const struct claimed *claimed, struct db *db);
 /* Makes them due again in `ms`. `refusal`: the outcome with which they were refused; STR_NONE: they

@@ -4,11 +4,15 @@
  *
  * What     The audit sink of the service's actors writes a change into access.outbox, in the
  *          transaction of the change, and wakes the thread after the commit. The thread sends
- *          waiting changes to the audit service (v1.audit.record), several at a time, in the order
- *          of organizations and ids, and deletes them when the reply says that the log has them. It
- *          also looks every five seconds for changes that other processes have left.
+ *          waiting changes to the audit services (v1.audit.record), a message to each cell that has
+ *          any, in the order of organizations and ids, and deletes them when the reply says that
+ *          the log has them. It also looks every five seconds for changes that other processes have
+ *          left.
  *
- *          No transaction is open while it waits for the reply. It claims changes for a limited
+ *          Claims, replies, pauses and limits are a cell's own (lane.h): a cell that does not answer
+ *          delays no other one, unless 16 do not.
+ *
+ *          No transaction is open while it waits for replies. It claims changes for a limited
  *          time before it sends them, so that other replicas send others. If a reply is lost or a
  *          claim expires, the changes are sent again, and the log takes each only once.
  *
@@ -32,17 +36,5 @@ MUST_CHECK enum status outbox_start(const struct process *process);
 /* Waits for the reply to a message under way, at most two seconds. Actors may still be running:
    changes that they commit then are left to another process, or to the next. */
 void outbox_stop(void);
-
-/* -- what a reply means ------------------------------------------------------------------------ */
-
-enum outbox_verdict {
-    OUTBOX_IN_LOG,  /* the log has all of the changes */
-    OUTBOX_LATER,   /* the log may have them or not: retry soon */
-    OUTBOX_REFUSED, /* the log has none of them, and retrying soon will not help */
-};
-
-/* By the reply's outcome; STR_NONE: there was no reply, or nobody takes the command, for example
-   because all replicas of the audit service are of an older version. Pure. */
-enum outbox_verdict outbox_judge(struct str outcome);
 
 #endif

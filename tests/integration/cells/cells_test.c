@@ -1,11 +1,13 @@
 /* Two cells behind one gateway: only its own cell serves an organization, by API, dashboard and convctl, and a
  * failure of the other cell does not affect it. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/clock.h"
 #include "tests/support/api_client.h"
+#include "tests/support/changes.h"
 #include "tests/support/dashboard_client.h"
 #include "tests/support/nats_client.h"
 #include "tests/support/own_stack.h"
@@ -218,6 +220,35 @@ Test(cells, are_not_affected_if_the_database_of_another_one_hangs)
     cr_expect(second_is_gone(orgs));
     signal_database("cell2-postgres", "CONT");
     cr_expect(stack_wait(second_is_back, orgs, 30000));
+    own_stack_stop();
+}
+
+static int64_t changes_in_outbox(const struct org *org)
+{
+    return sql_integer("SELECT count(*) FROM access.outbox WHERE organization_id = $1::uuid",
+                       org->id, NULL);
+}
+
+/* The changes of the older organization come first in the outbox, and the only access process has
+   sent one of them to a service that does not answer. */
+Test(cells, log_changes_although_the_audit_service_of_another_one_hangs)
+{
+    struct org orgs[CELLS], younger;
+
+    start(orgs);
+    org_new_in(&younger, names[MAIN]);
+    changes_await(orgs[SECOND].id);
+    changes_await(younger.id);
+    stack_signal("cell2-audit-0", SIGSTOP);
+    json_decref(
+        convctl("key", "create", "--org", orgs[SECOND].id, "--name", "x", "--scope", "read", NULL));
+    for (int i = 0; i < 5; i++)
+        json_decref(
+            convctl("key", "create", "--org", younger.id, "--name", "x", "--scope", "read", NULL));
+    changes_await(younger.id);
+    cr_expect_eq(changes_in_outbox(&orgs[SECOND]), 1);
+    stack_signal("cell2-audit-0", SIGCONT);
+    changes_await(orgs[SECOND].id);
     own_stack_stop();
 }
 

@@ -9,6 +9,7 @@
 #include "common/db/params.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
+#include "services/access/lane.h"
 #include "tests/support/nats_server.h"
 #include "tests/support/postgres_server.h"
 
@@ -142,19 +143,19 @@ Test(outbox, judges_an_answer_by_its_outcome)
 {
     for (int i = 0; i < OUTCOME_COUNT; i++) {
         const enum outcome outcome = (enum outcome)i;
-        const enum outbox_verdict verdict = outbox_judge(str_of(outcome_name(outcome)));
+        const enum lane_verdict verdict = lane_judge(str_of(outcome_name(outcome)));
 
         if (outcome_code(outcome) == NULL)
-            cr_expect_eq(verdict, OUTBOX_IN_LOG, "%s", outcome_name(outcome));
+            cr_expect_eq(verdict, LANE_IN_LOG, "%s", outcome_name(outcome));
         else if (outcome == OUTCOME_UNKNOWN_COMMAND || outcome == OUTCOME_UNCERTAIN ||
                  outcome == OUTCOME_UNAVAILABLE || outcome == OUTCOME_BUSY)
-            cr_expect_eq(verdict, OUTBOX_LATER, "%s", outcome_name(outcome));
+            cr_expect_eq(verdict, LANE_LATER, "%s", outcome_name(outcome));
         else
-            cr_expect_eq(verdict, OUTBOX_REFUSED, "%s", outcome_name(outcome));
+            cr_expect_eq(verdict, LANE_REFUSED, "%s", outcome_name(outcome));
     }
-    cr_expect_eq(outbox_judge(STR_NONE), OUTBOX_LATER, "nobody, or no reply");
-    cr_expect_eq(outbox_judge(STR("")), OUTBOX_LATER);
-    cr_expect_eq(outbox_judge(STR("of a later version")), OUTBOX_LATER);
+    cr_expect_eq(lane_judge(STR_NONE), LANE_LATER, "nobody, or no reply");
+    cr_expect_eq(lane_judge(STR("")), LANE_LATER);
+    cr_expect_eq(lane_judge(STR("of a later version")), LANE_LATER);
 }
 
 /* -- sending ----------------------------------------------------------------------------------- */
@@ -261,6 +262,37 @@ Test(outbox, sends_unanswered_changes_again)
     await(EMPTY);
 }
 
+/* -- cells ------------------------------------------------------------------------------------- */
+
+/* More of its changes wait than one message has, and its organization comes first. */
+Test(outbox, are_not_held_up_by_a_cell_that_does_not_answer)
+{
+    struct bus_mailbox *silent = bus_serve(bus, "v1.cell2.audit.record", "audit");
+
+    start();
+    say("INSERT INTO access.organizations (organization_id, name, plan, cell) VALUES ('" ORG
+        "', 'x', 'free', 'cell2')");
+    say("INSERT INTO access.outbox (organization_id, id, who, change, detail)"
+        " SELECT '" ORG "', gen_random_uuid(), 'operator', 'key.create', '{}'"
+        "  FROM generate_series(1, 250) AS n");
+    ring();
+    await("SELECT (count(*) = 100)::int FROM access.outbox WHERE due_at > now()");
+    for (int i = 0; i < 2; i++) {
+        struct bus_message *message;
+
+        PUT(OTHER, ID(1), "key.create");
+        ring();
+        message = next();
+        cr_expect(tells(message, OTHER) && !tells(message, ORG));
+        answer(message, "ok");
+        await("SELECT (count(*) = 0)::int FROM access.outbox WHERE organization_id = '" OTHER "'");
+        cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM access.outbox"
+                                                  " WHERE due_at > now() + interval '5 seconds'"),
+                     100, "the first message to the silent cell is still under way");
+    }
+    cr_expect_eq(bus_waiting(silent), 1);
+}
+
 /* -- refusals ---------------------------------------------------------------------------------- */
 
 /* Replies like an audit service of a release without the change `no.such`. */
@@ -333,6 +365,7 @@ static const char *claim(struct db *db, int64_t n, int64_t bytes)
     params_add_int(&params, &arena, 60000);
     params_add_int(&params, &arena, n);
     params_add_int(&params, &arena, bytes);
+    params_add(&params, STR("main"));
     db_open_batch(db, clock_us() + SOON_US);
     i = db_add(db, SQL_CLAIM_OUTBOX, params.at, params.n);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
