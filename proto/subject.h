@@ -60,6 +60,8 @@ bool bus_user_discovers(enum bus_user user); /* true: may send any $SRV.VERB, .N
 bool bus_user_checks_clock(enum bus_user user);
 #define BUS_CLOCK_SUBJECT "$SRV.PING.access"
 #define BUS_CLOCK_HEADER  "Time" /* Unix milliseconds; in every service discovery answer */
+/* Likewise, of its database, if it has asked that lately. */
+#define BUS_DATABASE_CLOCK_HEADER "Database-Time"
 
 /* True: may request the statistics of all services at once. */
 bool bus_user_reads_stats(enum bus_user user);

@@ -284,7 +284,7 @@ static void do_upkeep(struct actor *actor)
     if (now < actor->idle_due_us || idle == actor->n_batches)
         return;
     actor->batch = &actor->batches[idle];
-    actor->idle_due_us = membership_do_upkeep(actor, now);
+    actor->idle_due_us = upkeep_do(actor, now);
 }
 
 /* After a batch the slow lane rests for as long as the batch took, here and then in the bus, the

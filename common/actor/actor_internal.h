@@ -6,6 +6,7 @@
  *     slow_lane.c      the queue of the slow lane's actor, and the organizations it is for
  *     membership.c     the link to the database, membership in the queue group, and replies to NATS's
  *                      service discovery
+ *     upkeep.c         what is done from time to time: hung sessions, the database's clock
  *     batch_item.c     turns a message into a command; calls its hooks
  *     command.c        refusals and notes for hooks; turns a finished command into a reply
  *     transaction.c    turns commands into a transaction
@@ -23,6 +24,7 @@
 #include "common/actor/actor_metrics.h"
 #include "common/actor/fair_queue.h"
 #include "common/actor/slow_lane.h"
+#include "common/base/clock_check.h"
 #include "common/bus/bus.h"
 #include "common/trace/trace.h"
 
@@ -43,6 +45,8 @@ struct discovery {
     char id[UUID_TEXT + 1];                        /* of this process, until it ends */
     int64_t started_us;
     bool has_database; /* at the latest request */
+    /* The database's clock, in Unix milliseconds, and clock_mono_us() when it was read; 0: never. */
+    int64_t database_ms, database_read_us;
 };
 
 struct transaction;
@@ -99,8 +103,9 @@ struct actor {
     size_t batch_now;      /* how many commands it takes at once: fewer after a late batch */
     int64_t batch_us;      /* how long the latest batch took */
 
-    int64_t idle_due_us;          /* by clock_mono_us() */
-    int64_t hung_due_us;          /* likewise: the next look for hung sessions */
+    int64_t idle_due_us; /* by clock_mono_us() */
+    int64_t hung_due_us; /* likewise: the next look for hung sessions */
+    struct clock_check clock_check;
     int64_t short_locks_until_us; /* likewise; until then LOCK_TIMEOUT_SHORT_MS applies */
     bool has_unsent;              /* the bus' socket did not take everything */
     bool showed_bus_up;           /* in the gauge */
@@ -143,9 +148,6 @@ void actor_on_wait(void *closure);
 
 /* False (logged): the URL cannot be parsed. */
 bool membership_open_database(struct actor *actor);
-/* Ends the sessions of programs that hang in a transaction, and does what the service does when it
-   is idle. Returns when there is more to do; INT64_MAX: never. */
-int64_t membership_do_upkeep(struct actor *actor, int64_t now_us);
 /* One step: connects, joins the queue group or leaves it; takes 50 ms at most. */
 void membership_update(struct actor *actor);
 /* The database was lost a moment ago and may soon be reachable again: commands wait for it. */
@@ -160,6 +162,18 @@ bool membership_is_drained(const struct actor *actor);
 
 /* Replies to the service discovery requests that have arrived; does nothing before it is open. */
 void membership_reply_to_discovery(struct actor *actor);
+
+/* -- upkeep.c -------------------------------------------------------------------------------- */
+
+/* Ends the sessions of programs that hang in a transaction, and does what the service does when it
+   is idle. Returns when there is more to do; INT64_MAX: never. */
+int64_t upkeep_do(struct actor *actor, int64_t now_us);
+
+enum { UPKEEP_TIME_TEXT = 24 };
+/* What the database's clock shows now, as a header, if it was read lately: nobody sets the monotonic
+   clock. Returns the number of headers. */
+size_t upkeep_database_time(const struct discovery *discovery, char text[UPKEEP_TIME_TEXT],
+                            struct bus_header *out);
 
 /* -- batch_item.c ---------------------------------------------------------------------------- */
 

@@ -101,6 +101,10 @@ struct actor_metrics *actor_metrics_new(const struct service *service)
         metric_counter("conversations_replies_lost_total", NULL, "Replies that could not be sent");
     metrics->database_up =
         metric_gauge("conversations_database_up", NULL, "Actors with a database connection");
+    metrics->database_clock =
+        metric_gauge("conversations_clock_apart_seconds", "from=\"database\"",
+                     "Seconds that our clock is ahead of the database's, rounded up; negative: "
+                     "behind");
     metrics->bus_up = metric_gauge("conversations_bus_up", NULL, "Actors with a bus connection");
     return metrics;
 }

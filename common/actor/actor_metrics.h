@@ -23,6 +23,7 @@ struct actor_metrics {
     struct metric *expired, *busy, *uncertain, *fallbacks, *lost_replies;
     struct metric *deferred, *lock_refusals, *hung_sessions, *slow_lane;
     struct metric *database_up, *bus_up; /* how many actors have theirs */
+    struct metric *database_clock; /* seconds that our clock is ahead of it; negative: behind */
 };
 
 /* For all mailboxes of the process: `service` is the first in the chain of `next_in_process`. */

@@ -10,7 +10,6 @@
 #include "common/base/log.h"
 #include "common/base/version.h"
 #include "common/db/db_url.h"
-#include "common/db/params.h"
 #include "common/json/json.h"
 #include "proto/subject.h"
 
@@ -165,10 +164,12 @@ static void reply(const struct discovery *discovery, struct bus_message *message
                   struct arena *arena)
 {
     struct str rest = bus_message_subject(message), verb;
-    char now_ms[24];
-    const struct bus_header time = {BUS_CLOCK_HEADER, now_ms};
+    char now_ms[UPKEEP_TIME_TEXT], database_ms[UPKEEP_TIME_TEXT];
+    struct bus_header times[2] = {{BUS_CLOCK_HEADER, now_ms}};
+    size_t n_times = 1;
     struct buf out;
 
+    n_times += upkeep_database_time(discovery, database_ms, &times[1]);
     snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000);
     (void)str_cut(&rest, '.');
     verb = str_cut(&rest, '.');
@@ -178,7 +179,7 @@ static void reply(const struct discovery *discovery, struct bus_message *message
         buf_init(&out, arena, 1024);
         verbs[i].write(discovery, &out);
         buf_char(&out, '}');
-        if (bus_reply(discovery->bus, message, &time, 1, buf_str(&out)) != ST_OK)
+        if (bus_reply(discovery->bus, message, times, n_times, buf_str(&out)) != ST_OK)
             metric_add(discovery->metrics->lost_replies, 1);
     }
 }
@@ -207,9 +208,6 @@ void membership_reply_to_discovery(struct actor *actor)
 /* -- the database and the queue group ---------------------------------------------------------- */
 
 enum {
-    HUNG_TIMEOUT_US = 1000 * 1000,
-    HUNG_EVERY_US = 3 * 1000 * 1000,
-    IDLE_US = 1000 * 1000,
     CONNECT_MS = 50, /* how long a step waits for the database, and commands with it */
     /* A connection that was cut is back sooner if its server is up, and usually so if the server
        was restarted. Gateways wait this long for an answer about a key. */
@@ -271,48 +269,6 @@ bool membership_open_database(struct actor *actor)
     }
     atomic_store(&actor->database_trouble, db_trouble(actor->batches[0].db));
     return true;
-}
-
-/* Any process does this for all services, since a hung one cannot do it for itself. The locks of a
-   program that hangs in a transaction are released within ten seconds: five until it counts as
-   hung, three between two checks, and the longest time that a step takes. A check takes the database
-   0.1 ms. */
-static void end_hung_sessions(struct actor *actor, int64_t now_us)
-{
-    struct params params = {.n = 0};
-    const struct db_rows *rows;
-    size_t n;
-
-    if (now_us < actor->hung_due_us)
-        return;
-    actor->hung_due_us = now_us + HUNG_EVERY_US;
-    if (db_once(actor->batch->db, actor->end_hung_sessions, &params, HUNG_TIMEOUT_US) != ST_OK)
-        return;
-    rows = db_result(actor->batch->db, 0);
-    n = db_rows_count(rows);
-    metric_add(actor->metrics->hung_sessions, (int64_t)n);
-    for (size_t i = 0; i < n; i++)
-        LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
-            log_slice("session", db_value(rows, i, END_HUNG_SESSIONS_SESSION)));
-}
-
-int64_t membership_do_upkeep(struct actor *actor, int64_t now_us)
-{
-    const struct service *const service = actor->service;
-    struct batch *const batch = actor->batch;
-    int64_t due_us = INT64_MAX;
-
-    if (service == actor->metrics->service) {
-        end_hung_sessions(actor, now_us);
-        due_us = actor->hung_due_us;
-    }
-    if (service->on_idle != NULL) {
-        due_us = now_us + IDLE_US;
-        if (db_is_up(batch->db))
-            service->on_idle(batch->db, &batch->arena, service->self);
-    }
-    arena_clear(&batch->arena);
-    return due_us;
 }
 
 static void join(struct actor *actor)

@@ -17,31 +17,44 @@
 
 /* -- the clock ------------------------------------------------------------------------------- */
 
-static void note_clock(struct edge *edge, int64_t theirs_ms)
+static void note_time(struct edge *edge, enum clock_witness witness, struct str theirs)
 {
-    bool was_apart = atomic_load(&edge->clock_is_apart), is_apart;
+    struct clock_check *check = &edge->clock_check;
+    uint64_t theirs_ms;
 
-    clock_check_note(&edge->clock_check, edge->clock_asked_ms, clock_us() / 1000, theirs_ms);
-    is_apart = clock_check_is_apart(&edge->clock_check);
+    if (str_to_u64(theirs, INT64_MAX / 2, &theirs_ms))
+        clock_check_note(check, witness, edge->clock_asked_ms, clock_us() / 1000,
+                         (int64_t)theirs_ms);
+    else
+        clock_check_forget(check, witness);
+    metric_set(edge_metrics.clock_apart[witness],
+               clock_seconds(clock_check_apart_ms(check, witness)));
+}
+
+static void judge_clock(struct edge *edge)
+{
+    const int64_t wrong_ms = clock_check_wrong_ms(&edge->clock_check);
+    const bool was_apart = atomic_load(&edge->clock_is_apart), is_apart = clock_is_apart(wrong_ms);
+
     atomic_store(&edge->clock_is_apart, is_apart);
-    metric_set(edge_metrics.clock_apart, clock_check_apart_s(&edge->clock_check));
     metric_add(edge_metrics.clock_checks, 1);
     if (is_apart == was_apart)
         return;
     LOG(is_apart ? LOG_ERROR : LOG_WARNING,
-        is_apart ? "our clock differs too much from the services' clock"
-                 : "our clock agrees with the services' clock again",
-        log_int("ahead_ms", clock_check_apart_ms(&edge->clock_check)));
+        is_apart ? "our clock differs too much from those of access and its database"
+                 : "our clock agrees with those of access and its database again",
+        log_int("ahead_ms", wrong_ms));
 }
 
 static void on_time(void *owner, enum call_end end, struct bus_message *message)
 {
     struct edge *edge = owner;
-    uint64_t theirs_ms;
 
-    if (end == CALL_REPLIED &&
-        str_to_u64(bus_message_header(message, BUS_CLOCK_HEADER), INT64_MAX / 2, &theirs_ms))
-        note_clock(edge, (int64_t)theirs_ms);
+    if (end == CALL_REPLIED) {
+        note_time(edge, CLOCK_OF_ACCESS, bus_message_header(message, BUS_CLOCK_HEADER));
+        note_time(edge, CLOCK_OF_DATABASE, bus_message_header(message, BUS_DATABASE_CLOCK_HEADER));
+        judge_clock(edge);
+    }
     bus_message_free(message);
     edge->clock_asked_ms = 0;
 }
@@ -101,7 +114,7 @@ static void note_bus(struct edge *edge)
         return;
     }
     LOG(LOG_INFO, "bus responds again");
-    if (edge->clock_check.n == 0)
+    if (edge->clock_check.of[CLOCK_OF_ACCESS].n == 0)
         check_clock(edge);
 }
 

@@ -20,7 +20,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "common/http/clock_check.h"
+#include "common/base/clock_check.h"
 #include "common/http/edge_request.h"
 #include "common/http/lingering_close.h"
 #include "common/http/listener.h"
@@ -106,7 +106,8 @@ bool edge_is_ready(const struct edge *edge); /* it listens, the bus is up and an
 /* Why the bus is not up, a constant text; NULL: it is up. */
 const char *edge_bus_trouble(const struct edge *edge);
 bool edge_listens(const struct edge *edge); /* requests are answered, perhaps with 503 */
-/* Its clock is too far from the services' to set deadlines and times for them. */
+/* Its clock is too far from those of access and its database, which agree, to set deadlines and times
+   for them. */
 bool edge_clock_is_apart(const struct edge *edge);
 
 #endif

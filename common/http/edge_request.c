@@ -363,6 +363,16 @@ static struct metric *open_one(struct metric *(*kind)(const char *, const char *
     return kind(full, NULL, help);
 }
 
+static struct metric *open_clock(const char *prefix, const char *label)
+{
+    char full[NAME_CAPACITY];
+
+    snprintf(full, sizeof(full), "%sclock_apart_seconds", prefix);
+    return metric_gauge(full, label,
+                        "Seconds that our clock is ahead of that of access or of its database, "
+                        "rounded up; negative: behind");
+}
+
 void edge_metrics_open(const char *prefix)
 {
     bus_metrics_open();
@@ -381,8 +391,8 @@ void edge_metrics_open(const char *prefix)
                                  "Replies that arrived up to 2 s after their request had ended"),
         .heartbeats_missed = open_one(metric_counter, prefix, "pulses_missed_total",
                                       "Timer ticks without a heartbeat from the bus"),
-        .clock_apart = open_one(metric_gauge, prefix, "clock_apart_seconds",
-                                "Seconds between our clock and that of access, rounded up"),
+        .clock_apart = {[CLOCK_OF_ACCESS] = open_clock(prefix, "from=\"access\""),
+                        [CLOCK_OF_DATABASE] = open_clock(prefix, "from=\"database\"")},
         .clock_checks = open_one(metric_counter, prefix, "clock_checks_total",
                                  "Replies from access that carried its time"),
         .slow_readers = open_one(metric_counter, prefix, "slow_readers_total",

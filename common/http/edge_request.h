@@ -15,6 +15,7 @@
 #define COMMON_HTTP_EDGE_REQUEST_H
 
 #include "common/base/arena.h"
+#include "common/base/clock_check.h"
 #include "common/base/ip.h"
 #include "common/base/metrics.h"
 #include "common/base/uuid.h"
@@ -168,8 +169,9 @@ struct edge_metrics {
     struct metric *loops_ready;       /* gauge: loops that listen and have a live bus */
     struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
     struct metric *late_replies; /* to calls that had ended (those that bus_awaited_fn lets in) */
-    struct metric *clock_apart;  /* gauge: seconds that our clock is ahead; negative: behind */
-    struct metric *clock_checks; /* replies that carried the services' time */
+    /* Gauges: seconds that our clock is ahead of theirs; negative: behind. */
+    struct metric *clock_apart[CLOCK_WITNESSES];
+    struct metric *clock_checks; /* replies that were to carry the time */
 };
 
 extern struct edge_metrics edge_metrics;

@@ -1,0 +1,48 @@
+/*
+ * clock_check - how far the clock of this machine is from other clocks, and whether it is the wrong
+ * one.
+ *
+ * What     Deadlines and the times of audit entries are set by one program, and checked by others and
+ *          by the database. A reply that carries the time gives a lower bound: it was written between
+ *          the request and its arrival, so only a difference beyond that interval is due to the
+ *          clocks. Of one witness's latest three replies the smallest difference counts, since
+ *          replicas may differ. With other witnesses the majority is right: the median of all clocks,
+ *          ours included, so a single clock that is wrong is nobody else's fault.
+ * Owns     Nothing.
+ * Threads  The owner's; pure.
+ */
+#ifndef COMMON_BASE_CLOCK_CHECK_H
+#define COMMON_BASE_CLOCK_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CLOCK_CHECK_MS      5000 /* from one request to the next */
+#define CLOCK_CHECK_REPLIES 3
+#define CLOCK_APART_MS      5000 /* the largest difference allowed */
+
+enum clock_witness { CLOCK_OF_ACCESS, CLOCK_OF_DATABASE, CLOCK_WITNESSES };
+
+struct clock_check {
+    struct {
+        int64_t apart_ms[CLOCK_CHECK_REPLIES]; /* ours minus theirs */
+        unsigned n;                            /* replies so far */
+    } of[CLOCK_WITNESSES];
+};
+
+/* Ours minus theirs, by which both are at least apart: Unix milliseconds, the times of request and
+   reply by our clock, and the time in the reply. */
+int64_t clock_difference_ms(int64_t asked_ms, int64_t heard_ms, int64_t theirs_ms);
+bool clock_is_apart(int64_t difference_ms);
+/* Whole seconds, rounded away from 0. */
+int64_t clock_seconds(int64_t difference_ms);
+
+void clock_check_note(struct clock_check *check, enum clock_witness witness, int64_t asked_ms,
+                      int64_t heard_ms, int64_t theirs_ms);
+void clock_check_forget(struct clock_check *check, enum clock_witness witness);
+/* Positive: our clock is ahead of that witness's. 0 if there was no reply. */
+int64_t clock_check_apart_ms(const struct clock_check *check, enum clock_witness witness);
+/* How far our clock is from the median of all; of two clocks that differ, ours counts as right. */
+int64_t clock_check_wrong_ms(const struct clock_check *check);
+
+#endif
