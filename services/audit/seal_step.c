@@ -6,6 +6,7 @@
 #include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
+#include "common/base/clock_check.h"
 #include "common/db/params.h"
 #include "services/audit/chain.h"
 
@@ -411,18 +412,42 @@ static void leave_out_stuck(struct step *step, const struct block_head *heads, s
     step->n = kept;
 }
 
+/* Reads the heads of the entries' chains, and the time by two clocks. */
+static enum status read_heads(struct step *step, struct block_stamp *stamp, size_t *heads)
+{
+    struct db *db = step->db;
+    const db_param organizations[] = {organizations_of(step)};
+    const int64_t asked_us = clock_us();
+    const size_t when = db_add(db, SQL_READ_STAMP, NULL, 0);
+    enum status st;
+
+    *heads = db_add(db, SQL_READ_HEADS, organizations, 1);
+    st = db_run(db);
+    if (st != ST_OK)
+        return st;
+    if (!str_to_u64(db_value(db_result(db, when), 0, READ_STAMP_MADE_XID), UINT64_MAX,
+                    &stamp->made_xid) ||
+        !chain_read_us(db_value(db_result(db, when), 0, READ_STAMP_MADE_US), &stamp->made_us))
+        return ST_INTERNAL;
+    step->sealing->clock_apart_ms =
+        clock_difference_ms(asked_us / 1000, clock_us() / 1000, stamp->made_us / 1000);
+    return ST_OK;
+}
+
 static enum status seal(struct step *step)
 {
     struct seal_step *sealing = step->sealing;
     struct db *db = step->db;
-    const db_param organizations[] = {organizations_of(step)};
-    size_t when = db_add(db, SQL_READ_STAMP, NULL, 0);
-    size_t ends = db_add(db, SQL_READ_HEADS, organizations, 1);
+    size_t ends;
     struct block_stamp stamp = {.key_id = str_of(signing_key_public(sealing->keys->own)->id)};
     struct block_head *heads;
     size_t n_heads;
-    enum status st = db_run(db);
+    enum status st = read_heads(step, &stamp, &ends);
 
+    if (st == ST_OK && clock_is_apart(sealing->clock_apart_ms)) {
+        sealing->is_behind = false; /* another step at once would find the same */
+        return ST_OK;
+    }
     if (st == ST_OK)
         st = find_since(step);
     if (st == ST_OK)
@@ -431,10 +456,6 @@ static enum status seal(struct step *step)
     sealing->lacks_key = sealing->foreign.has_unknown;
     if (st != ST_OK || sealing->lacks_key)
         return st;
-    if (!str_to_u64(db_value(db_result(db, when), 0, READ_STAMP_MADE_XID), UINT64_MAX,
-                    &stamp.made_xid) ||
-        !chain_read_us(db_value(db_result(db, when), 0, READ_STAMP_MADE_US), &stamp.made_us))
-        return ST_INTERNAL;
     leave_out_stuck(step, heads, n_heads);
     if (step->n == 0)
         return ST_OK;
@@ -465,14 +486,15 @@ static void forget_last(struct seal_step *sealing)
 {
     sealing->was_first = sealing->is_behind = false;
     sealing->is_adrift = sealing->lacks_key = sealing->is_lost = false;
-    sealing->oldest_us = 0;
+    sealing->oldest_us = sealing->clock_apart_ms = 0;
     sealing->sealed = sealing->blocks = sealing->implausible = sealing->left_out = 0;
     sealing->foreign = (struct ends_foreign){0};
 }
 
 bool seal_step_has_stopped(const struct seal_step *sealing)
 {
-    return sealing->is_adrift || sealing->lacks_key || sealing->is_lost;
+    return sealing->is_adrift || sealing->lacks_key || sealing->is_lost ||
+           clock_is_apart(sealing->clock_apart_ms);
 }
 
 enum status seal_step_run(struct seal_step *sealing, struct db *db, struct arena *arena)

@@ -7,6 +7,7 @@
 #include "audit_sql.h"
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/clock_check.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
@@ -84,6 +85,10 @@ static void complain_of_stop(const struct seal_step *sealing)
     if (sealing->is_lost)
         LOG(LOG_ERROR, "too many blocks were altered: nothing is sealed",
             log_int("blocks", (int64_t)sealing->foreign.n));
+    if (clock_is_apart(sealing->clock_apart_ms))
+        LOG(LOG_ERROR,
+            "our clock differs too much from the database's: nothing is sealed until they agree",
+            log_int("ahead_ms", sealing->clock_apart_ms));
 }
 
 static void show(struct sealer *self)

@@ -144,6 +144,49 @@ Test(seal_step, seals_entries_that_no_service_can_have_appended_with_a_mark)
     cr_assert_eq(sealing.implausible, 0, "they are reported once");
 }
 
+/* From now on the database's clock is that many seconds ahead, for statements of the service. */
+static void set_clock(int seconds)
+{
+    char statement[512];
+
+    (void)snprintf(
+        statement, sizeof(statement),
+        "CREATE SCHEMA IF NOT EXISTS skewed; GRANT USAGE ON SCHEMA skewed TO conv_audit;"
+        "CREATE OR REPLACE FUNCTION skewed.clock_timestamp() RETURNS timestamptz LANGUAGE"
+        " sql AS $$ SELECT pg_catalog.clock_timestamp() + interval '%d s' $$",
+        seconds);
+    postgres_do(server.url, statement);
+}
+
+Test(seal_step, waits_while_the_databases_clock_is_wrong_and_marks_nothing)
+{
+    static const int wrong[] = {-90, 130, 6, -6, 3600, -3600};
+    struct seal_step sealing = {.entries_max = 3};
+
+    set_clock(0);
+    postgres_do(server.url, "DO $$ BEGIN EXECUTE format('ALTER ROLE conv_audit IN DATABASE %I SET"
+                            " search_path = skewed, pg_catalog', current_database()); END $$");
+    db_free(db);
+    db = postgres_connect_as(&server, "conv_audit", audit_sql, AUDIT_SQL_COUNT);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        postgres_do(server.url, ENTRY(ORG, "0 s", 1) ENTRY(ORG, "0 s", 2) ENTRY(ORG, "0 s", 3)
+                                    ENTRY(OTHER, "0 s", 4));
+        set_clock(wrong[i]);
+        seal(&sealing);
+        cr_assert(seal_step_has_stopped(&sealing));
+        cr_assert_not(sealing.is_behind, "it would try again at once");
+        cr_assert_leq(llabs(sealing.clock_apart_ms + 1000LL * wrong[i]), 500);
+        cr_assert_eq(count(SEALED), 4 * (int)i);
+        set_clock(0);
+        do
+            seal(&sealing);
+        while (sealing.is_behind);
+        cr_assert_not(seal_step_has_stopped(&sealing));
+        cr_assert_eq(count(SEALED), 4 * (int)i + 4);
+    }
+    cr_assert_eq(count("SELECT count(*) FROM audit.blocks WHERE cardinality(implausible) > 0"), 0);
+}
+
 /* Rows that only the owner can insert, to whom the bounds do not apply. */
 Test(seal_step, skips_entries_without_a_place_or_time_and_continues)
 {
