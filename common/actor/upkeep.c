@@ -83,7 +83,8 @@ static void end_hung_sessions(struct actor *actor, int64_t now_us)
         if (session.p == NULL)
             continue; /* none, or it was gone */
         metric_add(actor->metrics->hung_sessions, 1);
-        LOG(LOG_WARNING, "ended a database session whose program hangs in a transaction",
+        LOG(LOG_WARNING,
+            "ended a database session whose program hangs in a transaction, or takes too long",
             log_slice("session", session));
     }
 }

@@ -21,18 +21,17 @@ static void make_endpoints(const struct org *org, const char *url, const char *e
              org->id, url, event, format("%d", n), NULL);
 }
 
-#define QUEUE "hashtextextended('webhook.queue', 0))"
-
 /* Leaves no work for the tests that follow. */
 static void drop_endpoints(const struct org *org)
 {
-    sql_text("SELECT pg_advisory_lock(" QUEUE, NULL);
+    struct pg_conn *lock = webhooks_lock_queue();
+
     sql_text("WITH e AS (DELETE FROM webhook.endpoints WHERE organization_id = $1::uuid RETURNING"
              " id), q AS (DELETE FROM webhook.queue WHERE organization_id = $1::uuid RETURNING id),"
              " v AS (UPDATE webhook.events SET dispatched = true WHERE organization_id = $1::uuid"
              " AND NOT dispatched RETURNING id) SELECT count(*) FROM e",
              org->id, NULL);
-    sql_text("SELECT pg_advisory_unlock(" QUEUE, NULL);
+    webhooks_unlock_queue(lock);
 }
 
 static void wait_until(int64_t at_us)

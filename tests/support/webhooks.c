@@ -1,6 +1,7 @@
 #include "tests/support/webhooks.h"
 
 #include <criterion/criterion.h>
+#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,6 +103,20 @@ const json_t *webhook_test(const struct org *org, const struct webhook *webhook)
 
     cr_assert(stack_wait(has_ended, &id, 30000), "the test event was not delivered");
     return webhook_delivery(org, webhook, 0);
+}
+
+struct pg_conn *webhooks_lock_queue(void)
+{
+    PGconn *const lock = PQconnectdb(stack_setting("DATABASE_URL"));
+
+    PQclear(PQexec(lock, "BEGIN; SELECT webhook.lock_queue()"));
+    cr_assert_eq(PQtransactionStatus(lock), PQTRANS_INTRANS, "%s", PQerrorMessage(lock));
+    return lock;
+}
+
+void webhooks_unlock_queue(struct pg_conn *lock)
+{
+    PQfinish(lock);
 }
 
 const char *signature_of(const char *secret, const struct received *received)

@@ -35,6 +35,10 @@ void store_events(const struct org *org, const char *type, int n);
 /* Sends a test event; waits for its outcome and returns that delivery. */
 const json_t *webhook_test(const struct org *org, const struct webhook *webhook);
 
+/* Keeps senders, and commands that change endpoints, from the queue, until it is unlocked. */
+struct pg_conn *webhooks_lock_queue(void);
+void webhooks_unlock_queue(struct pg_conn *lock);
+
 /* "v1=..." as a receiver would make it. */
 const char *signature_of(const char *secret, const struct received *received);
 

@@ -66,3 +66,24 @@ CREATE TABLE audit.heads (
 CREATE INDEX heads_by_xid ON audit.heads (last_xid);
 
 GRANT SELECT, INSERT ON audit.blocks, audit.heads TO conv_audit;
+
+-- Locked by the process that seals, until its transaction ends. Who has no right to change the table cannot lock
+-- it, and everybody can take an advisory lock. It has no rows: a lock of the table takes no number of a transaction and
+-- writes nothing, unlike one of a row.
+CREATE TABLE audit.sealing ();
+GRANT UPDATE ON audit.sealing TO conv_audit;
+
+-- False: another process seals.
+CREATE FUNCTION audit.lock_sealing() RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  LOCK TABLE audit.sealing IN EXCLUSIVE MODE NOWAIT;
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.lock_sealing() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION audit.lock_sealing() TO conv_audit;

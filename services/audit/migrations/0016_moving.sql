@@ -236,7 +236,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('audit.seal', 0));
+  LOCK TABLE audit.sealing IN EXCLUSIVE MODE;
   UPDATE audit.entries AS entry SET xid = audit.number_of(pg_current_xact_id())
    WHERE organization_id = organization
      AND (xid, organization_id, request_id) >

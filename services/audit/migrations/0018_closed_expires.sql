@@ -22,7 +22,7 @@ LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-  PERFORM pg_advisory_xact_lock(hashtextextended('audit.seal', 0));
+  LOCK TABLE audit.sealing IN EXCLUSIVE MODE;
   PERFORM audit.move_renumber(organization);
   UPDATE audit.heads SET last_xid = '0' WHERE organization_id = organization AND last_xid <> '0';
   DELETE FROM audit.moving WHERE organization_id = organization;

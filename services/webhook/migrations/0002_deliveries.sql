@@ -247,3 +247,21 @@ BEGIN
   END LOOP;
 END
 $$;
+
+-- Locked by the one transaction at a time that changes the queue. Who has no right to change the table cannot lock it,
+-- and everybody can take an advisory lock. It has no rows: a lock of the table takes no number of a transaction and
+-- writes nothing, unlike one of a row.
+CREATE TABLE webhook.queue_turn ();
+GRANT UPDATE ON webhook.queue_turn TO conv_webhook;
+
+-- Waits for the transaction that has it.
+CREATE FUNCTION webhook.lock_queue() RETURNS void
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  LOCK TABLE webhook.queue_turn IN EXCLUSIVE MODE;
+END
+$$;
+REVOKE ALL ON FUNCTION webhook.lock_queue() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION webhook.lock_queue() TO conv_webhook;

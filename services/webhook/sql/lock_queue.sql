@@ -2,4 +2,4 @@
 -- on (slots in use, enabled endpoints, waiting rows) holds until its commit. A separate statement,
 -- so that the next statement's snapshot shows what the previous holder has committed.
 -- columns: nothing
-SELECT pg_advisory_xact_lock(hashtextextended('webhook.queue', 0)) AS nothing
+SELECT webhook.lock_queue() AS nothing

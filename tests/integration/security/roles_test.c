@@ -217,6 +217,30 @@ Test(roles, can_access_only_their_own_and_listed_tables)
     fprintf(stderr, "%d attempts were refused\n", n);
 }
 
+/* An advisory lock of that name would be everybody's to take. */
+Test(roles, take_no_lock_that_is_another_services)
+{
+    static const char *const locks[][2] = {{"audit", "audit.sealing"},
+                                           {"webhook", "webhook.queue_turn"}};
+
+    for (size_t s = 0; s < N_SERVICES; s++) {
+        PGconn *conn = connected(services[s]);
+
+        for (size_t i = 0; i < ARRAY_SIZE(locks); i++) {
+            if (strcmp(services[s], locks[i][0]) == 0)
+                continue;
+            expect_denied(conn, services[s],
+                          format("LOCK TABLE %s IN ACCESS SHARE MODE", locks[i][1]));
+            expect_denied(conn, services[s],
+                          format("LOCK TABLE %s IN EXCLUSIVE MODE", locks[i][1]));
+        }
+        expect_denied(conn, services[s],
+                      strcmp(services[s], "audit") == 0 ? "SELECT webhook.lock_queue()"
+                                                        : "SELECT audit.lock_sealing()");
+        PQfinish(conn);
+    }
+}
+
 /* The sequences that a service may use and the SECURITY DEFINER functions, which run as the
    administrator, that it may call: in its own schema ($1 true) or in others. Leaves out
    end_hung_sessions(), which all services may call. */

@@ -238,8 +238,6 @@ Test(webhook_crash, a_database_that_restarts_costs_no_delivery)
     end_beside_a_delivery("postgres", SIGINT);
 }
 
-#define QUEUE "hashtextextended('webhook.queue', 0))"
-
 /* How long a claim lasts before another process may take it over. */
 static int claim_ms(void)
 {
@@ -255,6 +253,7 @@ Test(webhook_crash, a_stalled_database_makes_no_answer_late)
     const int slow_ms = claim_ms() * 7 / 5, stalled_ms = claim_ms() * 17 / 10;
     struct org org;
     struct webhook webhook;
+    struct pg_conn *lock;
     int64_t since_us;
 
     org_new(&org);
@@ -262,10 +261,10 @@ Test(webhook_crash, a_stalled_database_makes_no_answer_late)
                 &webhook);
     publish_ticket(&org, "ticket.created", "T-1");
     receiver_await(receiver, "/slow", 1, TIMEOUT_MS);
-    sql_text("SELECT pg_advisory_lock(" QUEUE, NULL);
+    lock = webhooks_lock_queue();
     since_us = receiver_get(receiver, "/slow", 0)->at_us;
     stack_let_run(stalled_ms - (clock_mono_us() - since_us) / 1000);
-    sql_text("SELECT pg_advisory_unlock(" QUEUE, NULL);
+    webhooks_unlock_queue(lock);
     webhook_await(&org, &webhook, 1, TIMEOUT_MS);
     cr_assert_str_eq(text_of(webhook_delivery(&org, &webhook, 0), "state"), "succeeded");
     cr_assert_eq(receiver_count(receiver, "/slow"), 1);

@@ -34,7 +34,7 @@ static int64_t waiting(const struct org *org)
 static void let_be_due(const struct org *org)
 {
     sql_text("WITH locked AS MATERIALIZED ("
-             "  SELECT pg_advisory_xact_lock(hashtextextended('webhook.queue', 0))),"
+             "  SELECT webhook.lock_queue()),"
              " due AS (UPDATE webhook.retries SET due_at = clock_timestamp() FROM locked"
              "          WHERE organization_id = $1::uuid),"
              " turns AS (UPDATE webhook.endpoints SET retry_at = clock_timestamp() FROM locked"
@@ -227,7 +227,7 @@ Test(webhook_retry, an_endpoint_that_always_fails_takes_nothing_from_others)
     webhook_new(&org, receiver_url(receiver, "/status/500"), "ticket.created", &failing);
     sql_text(
         "WITH locked AS MATERIALIZED ("
-        "  SELECT pg_advisory_xact_lock(hashtextextended('webhook.queue', 0))),"
+        "  SELECT webhook.lock_queue()),"
         " made AS (INSERT INTO webhook.events (organization_id, id, type, data, created_at,"
         "   dispatched) SELECT $1::uuid, gen_random_uuid(), 'ticket.created', '{}', now(), true"
         "   FROM locked, generate_series(1, $3::int) RETURNING id),"

@@ -108,11 +108,11 @@ Test(seal_step, leaves_the_work_to_the_sealer_that_has_begun)
     struct seal_step sealing = {0};
 
     postgres_do(server.url, ENTRY(ORG, "1 s", 1));
-    say(other, "SELECT pg_advisory_lock(hashtextextended('audit.seal', 0))");
+    say(other, "BEGIN; LOCK TABLE audit.sealing IN EXCLUSIVE MODE");
     seal(&sealing);
     cr_assert_not(sealing.was_first);
     cr_assert_eq(count(SEALED), 0);
-    say(other, "SELECT pg_advisory_unlock_all()");
+    say(other, "ROLLBACK");
     seal(&sealing);
     cr_assert_eq(count(SEALED), 1);
     PQfinish(other);

@@ -132,6 +132,34 @@ Test(apply, allows_services_only_to_end_hung_sessions_of_others, .init = start, 
         PQfinish(links[i]);
 }
 
+/* What takes a minute, made to take a second. */
+Test(apply, lets_services_end_transactions_of_others_that_last_whatever_they_do, .init = start,
+     .fini = stop)
+{
+    const int64_t start_us = clock_mono_us();
+    PGconn *works, *stranger;
+    char two[POSTGRES_URL_MAX];
+
+    cr_assert_eq(run(), ST_OK);
+    postgres_do(
+        server.url,
+        "DO $do$ BEGIN EXECUTE replace(pg_get_functiondef("
+        "'migration.end_hung_sessions()'::regprocedure), '60 seconds', '1 second'); END $do$");
+    postgres_do(server.url, "ALTER ROLE conv_two LOGIN");
+    postgres_url_as(&server, "conv_two", two);
+    works = begin_as("conv_one", "works");
+    stranger = begin_as("postgres", "stranger");
+    cr_assert(PQsendQuery(works, "SET statement_timeout = 0; SELECT pg_sleep(90)"));
+    cr_assert(PQsendQuery(stranger, "SELECT pg_sleep(90)"));
+    for (; is_there("works"); usleep(50000)) {
+        (void)postgres_integer(two, "SELECT count(*) FROM migration.end_hung_sessions()");
+        cr_assert_lt(clock_mono_us() - start_us, 60 * 1000000);
+    }
+    cr_assert(is_there("stranger"));
+    PQfinish(works);
+    PQfinish(stranger);
+}
+
 Test(apply, refuses_to_start_when_an_applied_file_was_changed, .init = start, .fini = stop)
 {
     cr_assert_eq(run(), ST_OK);
