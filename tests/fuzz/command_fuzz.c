@@ -148,7 +148,7 @@ static void check_caller(const struct command *command)
 {
     const struct caller *caller = &command->caller;
 
-    must(command->deadline_us <= command->received_us + INT64_C(60000000));
+    must(command->deadline_us <= command->received_us + INT64_C(45000000));
     must(command->handler->operation == OP_NONE || !uuid_is_nil(&caller->organization_id));
     must(text_is_utf8(caller->user_email));
 }

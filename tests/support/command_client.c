@@ -87,6 +87,7 @@ void command_client_send(struct command_client *client, const char *subject, con
 {
     char deadline[24];
     int64_t timeout_ms = mode == COMMAND_EXPIRED          ? -1
+                         : mode == COMMAND_AHEAD          ? 90 * 1000 + 3000
                          : mode == COMMAND_SHORT_DEADLINE ? 3000
                                                           : COMMAND_CLIENT_TIMEOUT_MS;
     const struct uuid id = uuid_v7(clock_us());

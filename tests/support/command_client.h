@@ -16,6 +16,7 @@ enum { COMMAND_CLIENT_TIMEOUT_MS = 30000 };
 enum command_client_mode {
     COMMAND_NORMAL,             /* the deadline is COMMAND_CLIENT_TIMEOUT_MS from now */
     COMMAND_EXPIRED,            /* the deadline has passed */
+    COMMAND_AHEAD,              /* the sender's clock is a minute and a half ahead */
     COMMAND_WITHOUT_KEY,        /* without an API key */
     COMMAND_READ_ONLY,          /* with a read-only key */
     COMMAND_SAME_REQUEST,       /* the request id of the previous command */

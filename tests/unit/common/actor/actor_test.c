@@ -471,6 +471,17 @@ Test(actor, does_not_run_a_command_past_its_deadline)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
 }
 
+/* Its audit entry would have a time that the seal marks. */
+Test(actor, does_not_run_a_command_of_a_sender_whose_clock_is_far_ahead)
+{
+    command_client_send(client, SAMPLE_PUT, "ahead", COMMAND_AHEAD);
+    command_client_await(client, 1);
+    cr_assert_eq(command_client_count(client, "busy"), 1);
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "behind", COMMAND_NORMAL),
+                     "created behind");
+    cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 1);
+}
+
 /* The first command travels alone, before bundles are known to be permitted. */
 Test(actor, runs_of_a_bundle_what_is_not_past_its_deadline)
 {
