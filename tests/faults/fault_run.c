@@ -125,9 +125,6 @@ void fault_run(const struct fault_run *run)
     faulty_stack_open(&run->plan);
     for (int i = 0; i < WORKLOAD_ORGS; i++)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
-    /* An endpoint gets the events that are later than it by PostgreSQL's clock, which may go back. */
-    if (fault_plan_has(&run->plan, FAULT_BEHIND))
-        stack_let_run(FAULT_CLOCK_S * 1000);
     workload_start(orgs, run->seed, run->per_second, WORKLOAD_WORKERS);
     churn_start(&orgs[0], 0, receiver_url(receiver, "/ok/churn"));
     fault_run_steps(run);

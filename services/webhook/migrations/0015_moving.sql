@@ -1,3 +1,11 @@
+-- The transaction that made them, as in the audit log, whose numbers go on in another cell and on another server: an
+-- endpoint gets the events of later transactions, whatever clocks show. Who writes an event reads how numbers go on.
+ALTER TABLE webhook.endpoints ADD COLUMN number xid8 NOT NULL DEFAULT '3';
+ALTER TABLE webhook.endpoints ALTER COLUMN number SET DEFAULT audit.number_of(pg_current_xact_id());
+ALTER TABLE webhook.events ADD COLUMN number xid8 NOT NULL DEFAULT '3';
+ALTER TABLE webhook.events ALTER COLUMN number SET DEFAULT audit.number_of(pg_current_xact_id());
+GRANT SELECT ON audit.numbering TO conv_conversation, conv_webhook;
+
 -- As before, but for organizations that another cell serves, or will: their rows are compared with those of that
 -- cell.
 CREATE OR REPLACE FUNCTION webhook.drop_events(most integer) RETURNS integer

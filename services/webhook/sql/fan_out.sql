@@ -1,4 +1,5 @@
--- Turns events into deliveries: one for each endpoint that wants the event and is older than it.
+-- Turns events into deliveries: one for each endpoint that wants the event and was made by an earlier
+-- transaction.
 --
 -- Organizations take turns, beginning after the one that had the last turn. In a call, those with
 -- less work done come first, and none gets more than a quarter of the call; the very first event is
@@ -70,7 +71,7 @@ WITH RECURSIVE paused AS MATERIALIZED (
          row_number() OVER (PARTITION BY o.id ORDER BY v.created_at, v.id) AS nth
     FROM spent o
    CROSS JOIN LATERAL (
-     SELECT organization_id, id, type, created_at, ctid
+     SELECT organization_id, id, type, created_at, number, ctid
        FROM webhook.events
       WHERE NOT dispatched AND organization_id = o.id
       ORDER BY created_at, id
@@ -95,7 +96,7 @@ WITH RECURSIVE paused AS MATERIALIZED (
     FROM weighed
    WHERE before < greatest(1, $1::integer / 4)
 ), taken AS MATERIALIZED (
-  SELECT organization_id, id, type, created_at, ctid, place, nth, turn, queued, skipped
+  SELECT organization_id, id, type, created_at, number, ctid, place, nth, turn, queued, skipped
     FROM in_turn
    WHERE work <= $1 OR turn = 1
 ), marked AS (
@@ -112,7 +113,7 @@ WITH RECURSIVE paused AS MATERIALIZED (
      SELECT id, enabled, has_work, ctid
        FROM webhook.endpoints
       WHERE organization_id = t.organization_id AND t.type = ANY (events)
-        AND created_at <= t.created_at
+        AND number <= t.number
      OFFSET 0) AS e
 ), checked AS (
   SELECT organization_id, endpoint_id, event_id, type, nth, skipped, has_work, ctid,

@@ -32,6 +32,8 @@ static const struct grant {
     {"webhook", "audit.moving", "SELECT"},
     {"webhook", "audit.closed", "SELECT"},
     {"webhook", "audit.paused", "SELECT"},
+    {"conversation", "audit.numbering", "SELECT"},
+    {"webhook", "audit.numbering", "SELECT"},
     {"conversation", "webhook.events", "INSERT"},
     {"conversation", "webhook.wanted_events", "SELECT"},
     {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */

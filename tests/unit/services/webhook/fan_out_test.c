@@ -47,6 +47,16 @@ static void make_endpoints(const char *organization, int n)
     }
 }
 
+/* The endpoint was made when the database's clock was an hour ahead. */
+Test(fan_out, to_endpoints_of_earlier_transactions_whatever_clocks_show)
+{
+    make_events(ORG, 1, 0, false);
+    make_endpoint(ORG, ENDPOINT);
+    postgres_do(server.url, "UPDATE webhook.endpoints SET created_at = now() + interval '1 h'");
+    make_events(ORG, 2, 0, false);
+    expect_fan_out("100", 3, 2, false);
+}
+
 /* ORG has many older events, each of which is more work than one fan-out may do. */
 Test(fan_out, to_organizations_in_turn)
 {
