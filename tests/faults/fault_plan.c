@@ -67,16 +67,21 @@ static void draw_link(struct fault *fault, uint64_t *state)
     snprintf(fault->whom, sizeof(fault->whom), "%s/%s", fault_servers[server], process);
 }
 
+/* Within what all allow for, beyond a deadline, beyond what the seal allows, and by a time zone. */
+static const int clocks_s[] = {FAULT_CLOCK_S, 6, 90, 3600};
+
 /* The clock of nats-server, a Go program, cannot be moved; it does not need the time. */
 static void draw_of_machine(struct fault *fault, uint64_t *state)
 {
     const char *process = fault_servers[FAULT_POSTGRES];
 
     fault->kind = (enum fault_kind)between(state, FAULT_FULL, FAULT_BEHIND);
-    if (fault->kind != FAULT_FULL)
+    if (fault->kind != FAULT_FULL) {
+        fault->clock_s = clocks_s[between(state, 0, ARRAY_SIZE(clocks_s) - 1)];
         do
             process = fault_processes[between(state, 0, (int)fault_processes_n - 1)];
         while (strcmp(process, fault_servers[FAULT_NATS]) == 0);
+    }
     snprintf(fault->whom, sizeof(fault->whom), "%s", process);
 }
 
@@ -156,8 +161,9 @@ static void read_fault(struct fault *fault, const char *text)
 {
     char kind[16] = "";
 
-    *fault = (struct fault){.kind = FAULT_KINDS};
-    (void)sscanf(text, "%15[a-z]:%39[a-z/0-9-]:%d", kind, fault->whom, &fault->ms);
+    *fault = (struct fault){.kind = FAULT_KINDS, .clock_s = FAULT_CLOCK_S};
+    (void)sscanf(text, "%15[a-z]:%39[a-z/0-9-]:%d:%d", kind, fault->whom, &fault->ms,
+                 &fault->clock_s);
     for (int i = 0; i < FAULT_KINDS; i++)
         if (strcmp(kind, kinds[i]) == 0)
             fault->kind = (enum fault_kind)i;
@@ -205,8 +211,12 @@ void fault_step_print(const struct fault_step *step, char *out, size_t capacity)
     size_t n = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < step->n && n < capacity; i++)
-        n +=
-            (size_t)snprintf(out + n, capacity - n, "%s%s:%s:%d", i > 0 ? "+" : "",
-                             kinds[step->faults[i].kind], step->faults[i].whom, step->faults[i].ms);
+    for (size_t i = 0; i < step->n && n < capacity; i++) {
+        const struct fault *fault = &step->faults[i];
+
+        n += (size_t)snprintf(out + n, capacity - n, "%s%s:%s:%d", i > 0 ? "+" : "",
+                              kinds[fault->kind], fault->whom, fault->ms);
+        if (fault->kind >= FAULT_AHEAD && n < capacity)
+            n += (size_t)snprintf(out + n, capacity - n, ":%d", fault->clock_s);
+    }
 }

@@ -7,7 +7,8 @@
  *
  *              stop:search-0:1800 mute:postgres/audit-0:900+kill:nats ...
  *
- *          KIND:WHOM[:MS], where WHOM is a process, or the link from a process to a server.
+ *          KIND:WHOM[:MS[:SECONDS]], where WHOM is a process, or the link from a process to a
+ *          server, and SECONDS how wrong a clock is, FAULT_CLOCK_S if it does not say.
  * Owns     A plan belongs to the caller and contains no pointers.
  * Fails    fault_plan_read() fails the test if the text is not a plan.
  */
@@ -28,7 +29,7 @@ enum fault_kind {
     FAULT_DEAF,  /* a link is half open: requests of the process are held */
     FAULT_PAUSE, /* both */
     FAULT_FULL,  /* the disk of PostgreSQL has no space left */
-    FAULT_AHEAD, /* the clock of a process, which may be PostgreSQL, is FAULT_CLOCK_S ahead */
+    FAULT_AHEAD, /* the clock of a process, which may be PostgreSQL, is ahead */
     FAULT_BEHIND,
     FAULT_KINDS
 };
@@ -38,7 +39,8 @@ enum { FAULT_STEPS_MAX = 4096, FAULT_PAIR = 2, FAULT_DELAY_MS = 25, FAULT_CLOCK_
 struct fault {
     enum fault_kind kind;
     char whom[40];
-    int ms; /* how long it lasts; 0 = a single kill */
+    int ms;      /* how long it lasts; 0 = a single kill */
+    int clock_s; /* how wrong the clock is */
 };
 
 struct fault_step {

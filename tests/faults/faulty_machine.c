@@ -99,7 +99,7 @@ void faulty_machine_expect_clocks(void)
 void faulty_machine_begin(const struct fault *fault)
 {
     if (fault->kind != FAULT_FULL) {
-        set_clock(fault->whom, fault->kind == FAULT_AHEAD ? FAULT_CLOCK_S : -FAULT_CLOCK_S);
+        set_clock(fault->whom, fault->kind == FAULT_AHEAD ? fault->clock_s : -fault->clock_s);
         return;
     }
     full[n_full++ % FAULT_STEPS_MAX] = (struct supervisor_log_span){.begin = time(NULL)};

@@ -1,6 +1,6 @@
 """Which faults can explain that a request failed, or that a key was refused late.
 
-A fault is "KIND:WHOM:MS" (fault_plan.h); WHOM is a process, or SERVER/PROCESS for its link, or SERVER/all. It
+A fault is "KIND:WHOM:MS[:SECONDS]" (fault_plan.h); WHOM is a process, or SERVER/PROCESS for its link, or SERVER/all. It
 explains only failures of what depends on it: docs/architecture.md says who calls whom, docs/failure.md what a
 client sees when a part fails. So a fault of the dashboard, of the sender of webhooks or of the other gateway
 explains no failure at all.
@@ -15,7 +15,8 @@ from fnmatch import fnmatchcase
 
 from .history import DONE, SETTLED, effect
 
-CLOCK = 2_000_000  # FAULT_CLOCK_S
+CLOCK = 2_000_000  # FAULT_CLOCK_S, if a fault does not say how wrong a clock is
+FAR = 45_000_000  # services do not run commands whose deadline is further away
 CLOCKS = ("ahead:", "behind:")
 # A killed process serves again within about three seconds; twice that for a busy machine.
 AFTERMATH = 6_000_000
@@ -45,6 +46,12 @@ def gateway_of(op):
 @functools.cache
 def needs_of(operation, gateway, is_refused):
     return frozenset(NEEDS[operation] | of_process(gateway) | (AUDIT if is_refused else set()))
+
+
+def wrong_by(what):
+    """By how many microseconds the clock is wrong."""
+    parts = what.split(":")
+    return int(parts[3]) * 1_000_000 if len(parts) > 3 else CLOCK
 
 
 @functools.cache
@@ -93,7 +100,7 @@ class Causes:
         """By how many microseconds the clock of one of these may have been off in that direction ("ahead:", "behind:",
         or both: CLOCKS)."""
         wrong = self.felt(whom, begin, end, aftermath=0)
-        return CLOCK if any(fault["what"].startswith(direction) for fault in wrong) else 0
+        return max((wrong_by(fault["what"]) for fault in wrong if fault["what"].startswith(direction)), default=0)
 
     def latest(self, op):
         """The latest time at which a write was carried out, if it was. The gateway's clock sets its deadline, and that
@@ -101,8 +108,9 @@ class Causes:
         if effect(op) == DONE:
             return op["end"]
         begin, end = op["begin"], op["begin"] + SETTLED + 2 * CLOCK
-        return max(op["end"], begin + SETTLED + self.clock_off("ahead:", {gateway_of(op)}, begin, end)
-                   + self.clock_off("behind:", {"conversation-*"}, begin, end))
+        off = (self.clock_off("ahead:", {gateway_of(op)}, begin, end)
+               + self.clock_off("behind:", {"conversation-*"}, begin, end))
+        return max(op["end"], begin + SETTLED + min(off, FAR))
 
     def keep_from_access(self, op, begin):
         """Whether, from `begin` to the end of the request, its gateway may have missed a notice of access, or have
