@@ -167,11 +167,16 @@ struct str chain_head_text(const struct uuid *organization_id, int64_t number, i
     return buf_str(&text);
 }
 
+bool chain_has_own_time(const struct uuid *request_id, int64_t created_us)
+{
+    return request_id->b[6] >> 4 == 7 && created_us == uuid_v7_ms(request_id) * 1000;
+}
+
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,
                         int64_t now_us)
 {
-    return request_id->b[6] >> 4 == 7 && created_us == uuid_v7_ms(request_id) * 1000 &&
-           created_us >= since_us - CHAIN_CLOCK_US && created_us <= now_us + CHAIN_CLOCK_US;
+    return chain_has_own_time(request_id, created_us) && created_us >= since_us - CHAIN_CLOCK_US &&
+           created_us <= now_us + CHAIN_CLOCK_US;
 }
 
 /* -- the next blocks of chains ----------------------------------------------------------------- */

@@ -115,7 +115,10 @@ struct str chain_head_text(const struct uuid *organization_id, int64_t number, i
 /* How far gateways' clocks and the database's may differ, including the time of a request. */
 #define CHAIN_CLOCK_US (60 * 1000 * 1000LL)
 
-/* Whether a service can have appended the entry: its time is the one in its id, and lies between
+/* Whether a service can have written the entry: its id is a UUIDv7, and its time the one in it. */
+bool chain_has_own_time(const struct uuid *request_id, int64_t created_us);
+
+/* Whether a service with a right clock can have appended the entry: its time is the one in its id, and lies between
    `since_us`, before which its transaction cannot have begun, and now. Other entries are sealed
    with a mark, and verifying reports them. */
 bool chain_is_plausible(const struct uuid *request_id, int64_t created_us, int64_t since_us,

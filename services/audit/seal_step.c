@@ -364,6 +364,18 @@ static enum status find_since(struct step *step)
     return ST_OK;
 }
 
+static void count_mark(struct seal_step *sealing, const struct block_entry *entry)
+{
+    const struct uuid *id = &entry->place.request_id;
+
+    if (chain_has_own_time(id, entry->created_us)) {
+        if (sealing->misdated++ == 0)
+            sealing->dated = *id;
+    } else if (sealing->implausible++ == 0) {
+        sealing->suspect = *id;
+    }
+}
+
 /* The lower bound of an entry's time is the last block, if its transaction is younger, or else an
    older block. */
 static void mark_implausible(struct step *step, const struct ends_place *since, int64_t now_us)
@@ -377,8 +389,8 @@ static void mark_implausible(struct step *step, const struct ends_place *since, 
 
         entry->is_implausible =
             !chain_is_plausible(&entry->place.request_id, entry->created_us, since_us, now_us);
-        if (entry->is_implausible && sealing->implausible++ == 0)
-            sealing->suspect = entry->place.request_id;
+        if (entry->is_implausible)
+            count_mark(sealing, entry);
     }
 }
 
@@ -487,7 +499,8 @@ static void forget_last(struct seal_step *sealing)
     sealing->was_first = sealing->is_behind = false;
     sealing->is_adrift = sealing->lacks_key = sealing->is_lost = false;
     sealing->oldest_us = sealing->clock_apart_ms = 0;
-    sealing->sealed = sealing->blocks = sealing->implausible = sealing->left_out = 0;
+    sealing->sealed = sealing->blocks = sealing->left_out = 0;
+    sealing->implausible = sealing->misdated = 0;
     sealing->foreign = (struct ends_foreign){0};
 }
 

@@ -29,6 +29,8 @@ struct seal_step {
     size_t sealed, blocks;
     size_t implausible;          /* sealed entries that no service can have appended as they are */
     struct uuid suspect;         /* the first of these */
+    size_t misdated;             /* likewise, unless a clock was wrong */
+    struct uuid dated;           /* the first of these */
     size_t left_out;             /* entries that cannot be sealed */
     struct uuid left;            /* the first of these */
     struct ends_foreign foreign; /* blocks that were met and are not ours */

@@ -25,7 +25,8 @@ enum {
 };
 
 struct sealer_metrics {
-    struct metric *entries, *blocks, *implausible, *left_out, *foreign, *lacks_key, *heads, *lag;
+    struct metric *entries, *blocks, *implausible, *misdated, *left_out, *foreign, *lacks_key,
+        *heads, *lag;
 };
 
 struct sealer {
@@ -57,6 +58,10 @@ static void complain(const struct seal_step *sealing)
     if (sealing->implausible > 0)
         LOG(LOG_ERROR, "no service can have appended these entries; they are sealed with a mark",
             log_int("entries", (int64_t)sealing->implausible), log_str("first", id));
+    uuid_format(&sealing->dated, id);
+    if (sealing->misdated > 0)
+        LOG(LOG_ERROR, "a clock was wrong, or entries were dated so; they are sealed with a mark",
+            log_int("entries", (int64_t)sealing->misdated), log_str("first", id));
     uuid_format(&sealing->left, id);
     if (sealing->left_out > 0)
         LOG(LOG_ERROR, "entries in the audit log cannot be sealed",
@@ -98,6 +103,7 @@ static void show(struct sealer *self)
     metric_add(self->metrics.entries, (int64_t)sealing->sealed);
     metric_add(self->metrics.blocks, (int64_t)sealing->blocks);
     metric_add(self->metrics.implausible, (int64_t)sealing->implausible);
+    metric_add(self->metrics.misdated, (int64_t)sealing->misdated);
     metric_add(self->metrics.left_out, (int64_t)sealing->left_out);
     metric_add(self->metrics.foreign, (int64_t)sealing->foreign.n);
     complain(sealing);
@@ -205,6 +211,9 @@ static struct sealer_metrics sealer_metrics_make(void)
         .implausible = metric_counter("conversations_audit_implausible_entries_total", NULL,
                                       "Entries that no service can have appended; they are "
                                       "sealed with a mark"),
+        .misdated = metric_counter("conversations_audit_misdated_entries_total", NULL,
+                                   "Entries whose time is more than a minute from when they were "
+                                   "appended; they are sealed with a mark"),
         .left_out = metric_counter("conversations_audit_left_out_entries_total", NULL,
                                    "Entries that cannot be sealed"),
         .foreign = metric_counter("conversations_audit_foreign_blocks_total", NULL,

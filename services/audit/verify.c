@@ -8,15 +8,11 @@
 const char *verify_kind_name(enum verify_kind kind)
 {
     static const char *const names[] = {
-        [VERIFY_CHANGED] = "changed",
-        [VERIFY_REMOVED] = "removed",
-        [VERIFY_INSERTED] = "slipped_in",
-        [VERIFY_REWRITTEN] = "rewritten",
-        [VERIFY_IMPLAUSIBLE] = "implausible",
-        [VERIFY_NOT_SEALED] = "not_sealed",
-        [VERIFY_NOT_COMPARED] = "not_compared",
-        [VERIFY_FORGED_NOTE] = "forged_note",
-        [VERIFY_UNSIGNED_NOTE] = "unsigned_note",
+        [VERIFY_CHANGED] = "changed",         [VERIFY_REMOVED] = "removed",
+        [VERIFY_INSERTED] = "slipped_in",     [VERIFY_REWRITTEN] = "rewritten",
+        [VERIFY_IMPLAUSIBLE] = "implausible", [VERIFY_MISDATED] = "misdated",
+        [VERIFY_NOT_SEALED] = "not_sealed",   [VERIFY_NOT_COMPARED] = "not_compared",
+        [VERIFY_FORGED_NOTE] = "forged_note", [VERIFY_UNSIGNED_NOTE] = "unsigned_note",
     };
 
     return names[kind];
@@ -141,12 +137,25 @@ static void check_entries(struct verify_chain *chain, const struct verify_block 
     }
 }
 
+/* For an entry with a time that is not plausible. */
+static void report_time(const struct uuid *id, int64_t created_us, int64_t block,
+                        struct verify_report *report)
+{
+    if (chain_has_own_time(id, created_us))
+        verify_find(report, VERIFY_MISDATED, id, block,
+                    "the entry's time is more than a minute from when it was appended: a clock was "
+                    "wrong, or it was dated so");
+    else
+        verify_find(report, VERIFY_IMPLAUSIBLE, id, block,
+                    block > 0 ? "no service can have appended this entry; it was sealed as found"
+                              : "no service can have appended this entry; it is not sealed yet");
+}
+
 static void report_marks(const struct chain_block *sealed, struct verify_report *report)
 {
     for (size_t i = 0; i < sealed->n_marks; i++)
-        verify_find(report, VERIFY_IMPLAUSIBLE,
-                    &sealed->items[sealed->marks[i].place - 1].request_id, sealed->number,
-                    "no service can have appended this entry; it was sealed as found");
+        report_time(&sealed->items[sealed->marks[i].place - 1].request_id,
+                    sealed->marks[i].created_us, sealed->number, report);
 }
 
 static void step_to(struct verify_chain *chain, int64_t number)
@@ -275,13 +284,6 @@ void verify_notes(const struct note *notes, size_t n, const struct audit_keys *k
 
 /* -- along the entries ------------------------------------------------------------------------ */
 
-static bool has_own_time(const struct block_entry *entry)
-{
-    const struct uuid *id = &entry->place.request_id;
-
-    return id->b[6] >> 4 == 7 && entry->created_us == uuid_v7_ms(id) * 1000;
-}
-
 /* For an entry that a block names. */
 static bool report_sealed(const struct verify_covered *covered, const struct verify_seal *seal,
                           struct verify_report *report)
@@ -291,9 +293,8 @@ static bool report_sealed(const struct verify_covered *covered, const struct ver
 
     /* The marks of walked blocks have been reported along the chain. */
     if (entry->is_implausible && covered->block > seal->walked)
-        verify_find(report, VERIFY_IMPLAUSIBLE, id, covered->block,
-                    "no service can have appended this entry; it was sealed as found");
-    if (!entry->is_implausible && !has_own_time(entry))
+        report_time(id, entry->created_us, covered->block, report);
+    if (!entry->is_implausible && !chain_has_own_time(id, entry->created_us))
         verify_find(report, VERIFY_INSERTED, id, covered->block,
                     "the entry's time is not the one in its id");
     return true;
@@ -336,8 +337,7 @@ bool verify_covered(const struct verify_covered *covered, const struct verify_se
     else if (covered->is_ahead)
         verify_find(report, VERIFY_INSERTED, id, 0, "the entry's transaction lies in the future");
     else if (!chain_is_plausible(id, entry->created_us, since_us, seal->now_us))
-        verify_find(report, VERIFY_IMPLAUSIBLE, id, 0,
-                    "no service can have appended this entry; it is not sealed yet");
+        report_time(id, entry->created_us, 0, report);
     else
         report_wait(covered, seal->now_us - entry->created_us, report);
     return false;

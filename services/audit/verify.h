@@ -21,6 +21,7 @@ enum verify_kind {
     VERIFY_INSERTED,      /* it exists, was never sealed, and cannot be waiting for its seal */
     VERIFY_REWRITTEN,     /* the chain itself differs, from this block on */
     VERIFY_IMPLAUSIBLE,   /* it was sealed as found, but no service can have appended it so */
+    VERIFY_MISDATED,      /* likewise, unless its clock was wrong */
     VERIFY_NOT_SEALED,    /* it has waited longer for its seal than possible if sealing works */
     VERIFY_NOT_COMPARED,  /* nothing was found, but the block of a given head has been dropped */
     VERIFY_FORGED_NOTE,   /* a retention note that we have not made as it is */

@@ -112,7 +112,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
     postgres_await(stack_setting("DATABASE_URL"),
                    format("SELECT count(*) FROM audit.blocks WHERE '%s' = ANY (request_ids)",
                           later->request_id));
-    sealed_log_expect_found(&sealed, "implausible", id);
+    sealed_log_expect_found(&sealed, "misdated", id);
     cr_assert_eq(sealed_log_integer(sealed_log_verify(&sealed), "unsealed"), 0,
                  "it is sealed as found");
     /* So a change of this entry is found as well, and it does not hide other findings. */
@@ -120,7 +120,7 @@ Test(seal, names_an_entry_that_was_appended_with_an_old_date)
     remove_entry(&sealed, later->request_id);
     cr_assert_eq(sealed_log_count(&sealed, "changed"), 1);
     cr_assert_eq(sealed_log_count(&sealed, "removed"), 1);
-    cr_assert_eq(sealed_log_count(&sealed, "implausible"), 1);
+    cr_assert_eq(sealed_log_count(&sealed, "misdated"), 1);
 }
 
 /* It would never be sealed: the numbers of all real transactions are lower. */

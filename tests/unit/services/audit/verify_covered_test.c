@@ -45,6 +45,8 @@ Test(verify_covered, names_a_sealed_entry_that_was_moved_in_time_unless_it_was_s
     cr_assert(verify_is_fine(&report), "its block has reported it");
     seal.walked = 0;
     expect_found(&covered, &seal, VERIFY_IMPLAUSIBLE);
+    covered.entry.created_us += 3600000000;
+    expect_found(&covered, &seal, VERIFY_MISDATED);
 }
 
 Test(verify_covered, accepts_an_unsealed_entry_that_a_service_can_have_appended)
@@ -70,7 +72,7 @@ Test(verify_covered, accepts_an_unsealed_entry_that_a_service_can_have_appended)
     cr_assert_not(look_at(&covered, &seal));
     cr_assert(verify_is_fine(&report));
     seal.made_us++;
-    expect_found(&covered, &seal, VERIFY_IMPLAUSIBLE);
+    expect_found(&covered, &seal, VERIFY_MISDATED);
     seal.made_xid++;
     cr_assert_not(look_at(&covered, &seal));
     cr_assert(verify_is_fine(&report), "it may have begun before");

@@ -76,7 +76,7 @@ Test(verify, reports_entries_that_were_sealed_with_a_mark)
     cr_assert_eq(blocks_make(sealed, 3, NULL, 0, &stamp, &arena, &made), 1);
     blocks[0] = view(made, stored);
     cr_assert_not(walk_one(0, 0));
-    assert_found(VERIFY_IMPLAUSIBLE, 1, &sealed[1].place.request_id);
+    assert_found(VERIFY_MISDATED, 1, &sealed[1].place.request_id);
     /* A block without its mark is found, too. */
     start_again();
     blocks[0].sealed.n_marks = 0;

@@ -14,6 +14,7 @@ const FOUND = {
   slipped_in: 'An entry was added that was never sealed',
   rewritten: 'The chain was replaced from here on',
   implausible: 'An entry was sealed that no service can have appended',
+  misdated: 'The time of an entry is a wrong clock’s, or was made up',
   not_sealed: 'Entries have waited too long to be sealed',
   not_compared: 'The given head is older than the chain',
   forged_note: 'A retention note does not match its signature',
