@@ -105,16 +105,21 @@ static void ring(void)
     access_outbox.on_commit(NULL, NULL, 0);
 }
 
-static struct bus_message *next(void)
+static struct bus_message *next_of(struct bus_mailbox *from)
 {
     const int64_t until_us = clock_mono_us() + SOON_US;
     struct bus_message *message;
 
-    while ((message = bus_take(mailbox)) == NULL) {
+    while ((message = bus_take(from)) == NULL) {
         cr_assert_lt(clock_mono_us(), until_us, "nothing came");
         bus_wait(bus, 50);
     }
     return message;
+}
+
+static struct bus_message *next(void)
+{
+    return next_of(mailbox);
 }
 
 static void answer(struct bus_message *message, const char *outcome)
@@ -269,15 +274,14 @@ Test(outbox, are_not_held_up_by_a_cell_that_does_not_answer)
 {
     struct bus_mailbox *silent = bus_serve(bus, "v1.cell2.audit.record", "audit");
 
-    start();
     say("INSERT INTO access.organizations (organization_id, name, plan, cell) VALUES ('" ORG
         "', 'x', 'free', 'cell2')");
     say("INSERT INTO access.outbox (organization_id, id, who, change, detail)"
         " SELECT '" ORG "', gen_random_uuid(), 'operator', 'key.create', '{}'"
         "  FROM generate_series(1, 250) AS n");
-    ring();
-    await("SELECT (count(*) = 100)::int FROM access.outbox WHERE due_at > now()");
-    for (int i = 0; i < 2; i++) {
+    start();
+    bus_message_free(next_of(silent));
+    for (int i = 0; i < 3; i++) {
         struct bus_message *message;
 
         PUT(OTHER, ID(1), "key.create");
@@ -286,11 +290,8 @@ Test(outbox, are_not_held_up_by_a_cell_that_does_not_answer)
         cr_expect(tells(message, OTHER) && !tells(message, ORG));
         answer(message, "ok");
         await("SELECT (count(*) = 0)::int FROM access.outbox WHERE organization_id = '" OTHER "'");
-        cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM access.outbox"
-                                                  " WHERE due_at > now() + interval '5 seconds'"),
-                     100, "the first message to the silent cell is still under way");
     }
-    cr_expect_eq(bus_waiting(silent), 1);
+    cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM access.outbox"), 250);
 }
 
 /* -- refusals ---------------------------------------------------------------------------------- */
