@@ -63,7 +63,8 @@ static struct claimed collect(const struct db_rows *rows, struct arena *arena)
 
 /* -- the database ------------------------------------------------------------------------------ */
 
-enum status claimed_find(struct db *db, struct str except, char cell[CELL_CAPACITY], bool *found)
+enum status claimed_choose_cell(struct db *db, struct str except, char cell[CELL_CAPACITY],
+                                bool *found)
 {
     struct params params = {.n = 0};
     enum status st;

@@ -23,8 +23,8 @@ struct claimed {
 
 /* Finds a cell with changes that are due, other than those of `except`, in PostgreSQL's array
    syntax. */
-MUST_CHECK enum status claimed_find(struct db *db, struct str except, char cell[CELL_CAPACITY],
-                                    bool *found);
+MUST_CHECK enum status claimed_choose_cell(struct db *db, struct str except,
+                                           char cell[CELL_CAPACITY], bool *found);
 /* Claims up to `most` changes of the cell that are due, in the order of organizations and ids: none
    if other processes have claimed them. */
 MUST_CHECK enum status claimed_take(struct db *db, const char *cell, size_t most,

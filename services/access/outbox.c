@@ -168,7 +168,7 @@ static bool send_next(struct outbox *self, enum status *st)
 
     if (free_lane(self, cell) == NULL)
         return false;
-    *st = claimed_find(self->db, cells_to_skip(self), cell, &found);
+    *st = claimed_choose_cell(self->db, cells_to_skip(self), cell, &found);
     arena_clear(&self->arena);
     if (*st != ST_OK || !found)
         return false;
