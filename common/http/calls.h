@@ -95,6 +95,9 @@ struct calls {
     uint64_t n_started;
     unsigned link; /* how often the link was lost */
     int64_t short_ms;
+    /* Our clock minus that of access, as far as it is known: deadlines for access are by its clock, so
+       that it runs our commands even if it is wrong. */
+    int64_t access_apart_ms;
     h2o_timeout_t timeout; /* of calls with CALL_TIMEOUT_SHORT */
 };
 

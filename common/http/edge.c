@@ -53,6 +53,7 @@ static void on_time(void *owner, enum call_end end, struct bus_message *message)
     if (end == CALL_REPLIED) {
         note_time(edge, CLOCK_OF_ACCESS, bus_message_header(message, BUS_CLOCK_HEADER));
         note_time(edge, CLOCK_OF_DATABASE, bus_message_header(message, BUS_DATABASE_CLOCK_HEADER));
+        edge->calls.access_apart_ms = clock_check_apart_ms(&edge->clock_check, CLOCK_OF_ACCESS);
         judge_clock(edge);
     }
     bus_message_free(message);

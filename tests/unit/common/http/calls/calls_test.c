@@ -197,6 +197,23 @@ Test(calls, have_the_deadline_of_their_owner)
     cr_expect_leq(bus.deadline_ms, clock_us() / 1000 + 5 * SECOND_MS);
 }
 
+Test(calls, have_deadlines_by_the_clock_of_access_if_they_are_for_it)
+{
+    struct owner owner = {0};
+    struct call_request request = request_of(&owner, CALL_TIMEOUT_SHORT);
+    const int64_t now_ms = clock_us() / 1000;
+    uint64_t handle;
+
+    calls.access_apart_ms = -6000; /* it is ahead */
+    request.subject = "v1.access.thing";
+    cr_assert_eq(calls_start(&calls, &request, &handle), ST_OK);
+    cr_expect_geq(bus.deadline_ms, now_ms + CALL_SHORT_MS + 6000);
+    cr_expect_leq(bus.deadline_ms, clock_us() / 1000 + CALL_SHORT_MS + 6000);
+    calls_cancel(&calls, handle);
+    start(&owner, CALL_TIMEOUT_SHORT);
+    cr_expect_leq(bus.deadline_ms, clock_us() / 1000 + CALL_SHORT_MS);
+}
+
 Test(calls, have_room_for_all_headers_and_the_deadline)
 {
     struct owner owner = {0};
