@@ -53,11 +53,11 @@ static struct outbox *outbox;
 /* -- the bus ----------------------------------------------------------------------------------- */
 
 /* NULL: nobody awaits it. */
-static struct lane *lane_by_handle(const struct outbox *self, uint64_t handle)
+static struct lane *lane_by_handle(struct outbox *self, uint64_t handle)
 {
     for (size_t i = 0; i < LANES; i++)
         if (self->lanes[i].handle == handle)
-            return (struct lane *)&self->lanes[i];
+            return &self->lanes[i];
     return NULL;
 }
 
