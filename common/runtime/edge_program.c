@@ -158,7 +158,8 @@ static bool has_clock(char reason[128])
 {
     for (size_t i = 0; i < n_loops; i++)
         if (edge_clock_is_apart(loops[i])) {
-            snprintf(reason, 128, "its clock is more than 5 s from those of access and its database");
+            snprintf(reason, 128,
+                     "its clock is more than 5 s from those of access and its database");
             return false;
         }
     return true;

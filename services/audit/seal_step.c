@@ -374,7 +374,7 @@ static void remember(const struct step *step)
 
     memory->place = step->place;
     memory->seen = step->seen;
-    for (size_t i = 0; i < step->sealing->blocks; i++) {
+    for (size_t i = 0; step->blocks != NULL && i < step->sealing->blocks; i++) {
         const struct chain_block *block = &step->blocks[i].block;
         struct block_head head = {block->organization_id, block->number, block->entries, {0}};
 
