@@ -107,7 +107,7 @@ static void set_up(struct post *post, const char *ca_file)
     SET(easy, CURLOPT_USERAGENT, "conversations/1");
     SET(easy, CURLOPT_WRITEFUNCTION, on_body);
     SET(easy, CURLOPT_ERRORBUFFER, post->why);
-    /* Reads the file anew for each connection, instead of once a day. */
+    /* Reads the file again for each connection, instead of once a day. */
     SET(easy, CURLOPT_CA_CACHE_TIMEOUT, 0L);
     if (ca_file[0] != '\0')
         SET(easy, CURLOPT_CAINFO, ca_file);
