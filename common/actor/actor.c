@@ -453,7 +453,7 @@ struct actor *actor_start(const struct actor_options *options)
     actor->route_metrics = actor_metrics_of(options->metrics, options->service);
     actor->mailboxes = heap_zeroed(options->service->n_handlers, sizeof(struct bus_mailbox *));
     fair_queue_init(&actor->queue, actor->options.mailbox_max, MAILBOX_BYTES,
-                    actor->options.batch_max, BATCH_BYTES);
+                    actor->n_batches * actor->options.batch_max, BATCH_BYTES);
     for (size_t i = 0; i < actor->n_batches; i++)
         arena_init(&actor->batches[i].arena, ARENA_MAX);
     actor->batch = &actor->batches[0];

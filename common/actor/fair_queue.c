@@ -288,7 +288,7 @@ int64_t fair_queue_due_in(const struct fair_queue *queue, int64_t now_us)
 
 /* -- life ------------------------------------------------------------------------------------ */
 
-void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, size_t batch_max,
+void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, size_t taken_max,
                      size_t batch_bytes)
 {
     *queue = (struct fair_queue){
@@ -296,8 +296,8 @@ void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, siz
         .max_bytes = max_bytes,
         .batch_bytes = batch_bytes,
     };
-    /* Leaves places for a whole batch, however much has come in since it was taken. */
-    flows_init(queue, max + PUT_BACK_MAX + batch_max);
+    /* All that is taken can be given back, however much has come in meanwhile. */
+    flows_init(queue, max + PUT_BACK_MAX + taken_max);
 }
 
 void fair_queue_release(struct fair_queue *queue)

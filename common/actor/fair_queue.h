@@ -80,8 +80,9 @@ struct fair_queue {
     size_t table_mask;
 };
 
-/* `batch_max` is the largest `max` that fair_queue_take() is called with. */
-void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, size_t batch_max,
+/* `taken_max`: how many messages may be taken and not charged at a time, in all batches that run at
+   once. */
+void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, size_t taken_max,
                      size_t batch_bytes);
 /* Nothing may wait in it any more. */
 void fair_queue_release(struct fair_queue *queue);

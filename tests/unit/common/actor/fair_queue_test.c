@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/str.h"
+
 enum { MAX = 64, MAX_BYTES = 10000, BATCH_MAX = 16, BATCH_BYTES = 4000 };
 
 static struct fair_queue queue;
@@ -14,7 +16,7 @@ static int64_t now_us = 1000000000;
 
 static void open_queue(void)
 {
-    fair_queue_init(&queue, MAX, MAX_BYTES, BATCH_MAX, BATCH_BYTES);
+    fair_queue_init(&queue, MAX, MAX_BYTES, 2 * BATCH_MAX, BATCH_BYTES);
 }
 
 static void close_queue(void)
@@ -445,17 +447,29 @@ Test(fair_queue, takes_what_was_given_back_before_what_came_later)
     charge(1, 0);
 }
 
-/* Even if the queue has filled up in the meantime. */
+/* Those of both batches, even if the queue has filled up in the meantime and commands wait to be
+   retried. */
 Test(fair_queue, has_room_for_returned_commands)
 {
+    struct waiting taken[2 * BATCH_MAX];
+
     make_known('a', 1, 0);
-    add('a', BATCH_MAX);
-    take(BATCH_MAX);
-    cr_assert_eq(n_batch, BATCH_MAX);
+    for (int i = 0; i < PUT_BACK_MAX; i++) {
+        add('a', 1);
+        take(1);
+        batch[0].due_us = INT64_MAX;
+        cr_assert(fair_queue_put_back(&queue, &batch[0]));
+    }
+    for (int i = 0; i < 2; i++) {
+        add('a', BATCH_MAX);
+        take(BATCH_MAX);
+        cr_assert_eq(n_batch, BATCH_MAX);
+        memcpy(&taken[i * BATCH_MAX], batch, sizeof(batch));
+    }
     add('b', MAX);
-    for (size_t i = 0; i < n_batch; i++)
-        fair_queue_give_back(&queue, &batch[i], now_us);
-    cr_assert_eq(queue.n, MAX + BATCH_MAX);
+    for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+        fair_queue_give_back(&queue, &taken[i], now_us);
+    cr_assert_eq(queue.n, PUT_BACK_MAX + MAX + 2 * BATCH_MAX);
 }
 
 /* Every message comes out once, whatever happens to it. */
