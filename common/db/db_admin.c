@@ -1,11 +1,13 @@
 #include "common/db/db_admin.h"
 
 #include <libpq-fe.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/arena.h"
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/db/db_link.h"
 #include "common/db/db_session.h"
@@ -14,6 +16,7 @@
 struct db_admin {
     PGconn *link;
     PGresult *result;
+    bool is_at_end; /* of the rows that it copies out */
     char sqlstate[6];
     char error[512];
 };
@@ -58,14 +61,16 @@ static enum status check_session(PGconn *link, char error[DB_ADMIN_WHY])
     return st;
 }
 
-static PGconn *connect_to(const char *url, const char *name, int timeout_s)
+/* `replication`: NULL, or libpq's value of the key. */
+static PGconn *connect_to(const char *url, const char *name, int timeout_s, const char *replication)
 {
     char timeout[16], *options = db_session_options(url, NULL);
     /* Keys before dbname: the URL overrides them. */
-    const char *keys[] = {LINK_LOSS_KEYS,    "target_session_attrs", "dbname",  "application_name",
-                          "connect_timeout", "client_encoding",      "options", NULL};
-    const char *values[] = {LINK_LOSS_VALUES, "read-write", url,     name,
-                            timeout,          "UTF8",       options, NULL};
+    const char *keys[] = {LINK_LOSS_KEYS,     "target_session_attrs", "dbname",
+                          "application_name", "connect_timeout",      "client_encoding",
+                          "options",          "replication",          NULL};
+    const char *values[] = {LINK_LOSS_VALUES, "read-write", url,         name, timeout,
+                            "UTF8",           options,      replication, NULL};
     PGconn *link;
 
     snprintf(timeout, sizeof(timeout), "%d", timeout_s);
@@ -75,8 +80,8 @@ static PGconn *connect_to(const char *url, const char *name, int timeout_s)
     return link;
 }
 
-enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
-                          char error[DB_ADMIN_WHY])
+static enum status open_as(const char *url, const char *name, int timeout_s,
+                           const char *replication, struct db_admin **out, char error[DB_ADMIN_WHY])
 {
     const char *fault = db_url_fault(url);
     struct db_admin *admin;
@@ -87,7 +92,7 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
         snprintf(error, DB_ADMIN_WHY, "the URL %s", fault);
         return ST_INTERNAL;
     }
-    link = connect_to(url, name, timeout_s);
+    link = connect_to(url, name, timeout_s, replication);
     st = PQstatus(link) == CONNECTION_OK ? check_session(link, error) : ST_UNAVAILABLE;
     if (st == ST_UNAVAILABLE)
         copy_reasons(error, PQerrorMessage(link));
@@ -101,6 +106,18 @@ enum status db_admin_open(const char *url, const char *name, int timeout_s, stru
     admin->link = link;
     *out = admin;
     return ST_OK;
+}
+
+enum status db_admin_open(const char *url, const char *name, int timeout_s, struct db_admin **out,
+                          char error[DB_ADMIN_WHY])
+{
+    return open_as(url, name, timeout_s, NULL, out, error);
+}
+
+enum status db_admin_open_sender(const char *url, const char *name, int timeout_s,
+                                 struct db_admin **out, char error[DB_ADMIN_WHY])
+{
+    return open_as(url, name, timeout_s, "database", out, error);
 }
 
 void db_admin_free(struct db_admin *admin)
@@ -161,6 +178,98 @@ enum status db_admin_query(struct db_admin *admin, const struct db_statement *st
 
     return st == ST_OK ? db_admin_receive(admin, statement) : st;
 }
+
+/* -- copying ---------------------------------------------------------------------------------- */
+
+/* The result of a COPY that has ended. */
+static enum status end_copy(struct db_admin *admin)
+{
+    enum status st = keep_result(admin, PQgetResult(admin->link));
+
+    PQclear(PQgetResult(admin->link)); /* NULL: the end of the only statement */
+    return st;
+}
+
+/* Unlike keep_result(), takes a COPY that has begun for a success. */
+static enum status begin_copy(struct db_admin *admin, const char *text, ExecStatusType expected)
+{
+    PGresult *begun = PQexec(admin->link, text);
+
+    if (PQresultStatus(begun) != expected)
+        return keep_result(admin, begun);
+    PQclear(begun);
+    return ST_OK;
+}
+
+enum status db_admin_copy_begin(struct db_admin *from, const char *copy_out)
+{
+    from->is_at_end = false;
+    return begin_copy(from, copy_out, PGRES_COPY_OUT);
+}
+
+/* Waits until there is more from the server, the link is lost, or `until_us`, if not 0. */
+static void await_input(struct db_admin *admin, int64_t until_us)
+{
+    const int64_t left_us = until_us - clock_mono_us();
+    struct pollfd input = {.fd = PQsocket(admin->link), .events = POLLIN};
+
+    (void)poll(&input, 1, until_us == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
+}
+
+/* *row is NULL at the end, or if there is none until `until_us` (0: waits for it). */
+static enum status next_row(struct db_admin *from, int64_t until_us, char **row, int *n)
+{
+    *row = NULL;
+    while (!from->is_at_end) {
+        *n = PQgetCopyData(from->link, row, 1 /* does not wait */);
+        if (*n > 0)
+            return ST_OK;
+        if (*n == 0 && until_us != 0 && clock_mono_us() >= until_us)
+            return ST_OK;
+        if (*n == 0)
+            await_input(from, until_us);
+        from->is_at_end = *n < 0 || PQconsumeInput(from->link) == 0;
+        if (from->is_at_end)
+            return end_copy(from);
+    }
+    return ST_OK;
+}
+
+enum status db_admin_copy(struct db_admin *from, struct db_admin *to, const char *copy_in,
+                          size_t rows_max, int64_t span_us, size_t *rows, struct db_admin **failed)
+{
+    char *row;
+    int n = 0;
+    enum status st = next_row(from, 0, &row, &n), ended;
+    const int64_t until_us = clock_mono_us() + span_us;
+
+    *rows = 0;
+    *failed = from;
+    if (st != ST_OK || row == NULL)
+        return st;
+    *failed = to;
+    st = begin_copy(to, copy_in, PGRES_COPY_IN);
+    if (st != ST_OK) {
+        PQfreemem(row);
+        return st;
+    }
+    do {
+        /* If the server has failed, the end of the COPY says so. */
+        (void)PQputCopyData(to->link, row, n);
+        PQfreemem(row);
+        row = NULL;
+        if (++*rows < rows_max && clock_mono_us() < until_us)
+            st = next_row(from, until_us, &row, &n);
+    } while (row != NULL);
+    (void)PQputCopyEnd(to->link, st == ST_OK ? NULL : "the other server failed");
+    ended = end_copy(to);
+    if (st == ST_OK)
+        return ended;
+    *failed = from;
+    return st;
+}
+
+/* -- results ---------------------------------------------------------------------------------- */
 
 size_t db_admin_rows(const struct db_admin *admin)
 {

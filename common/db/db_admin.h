@@ -13,6 +13,7 @@
 #define COMMON_DB_DB_ADMIN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/base/status.h"
 #include "common/db/db.h"
@@ -28,9 +29,13 @@ enum { DB_ADMIN_WHY = 1024 };
    password. */
 MUST_CHECK enum status db_admin_open(const char *url, const char *name, int timeout_s,
                                      struct db_admin **out, char error[DB_ADMIN_WHY]);
+/* The same for a connection that takes replication commands. They and statements run as scripts
+   only. */
+MUST_CHECK enum status db_admin_open_sender(const char *url, const char *name, int timeout_s,
+                                            struct db_admin **out, char error[DB_ADMIN_WHY]);
 void db_admin_free(struct db_admin *admin); /* NULL is fine */
 
-/* Runs a script of any number of statements; its rows are dropped. */
+/* Runs a script of any number of statements. The rows are those of the last one. */
 MUST_CHECK enum status db_admin_script(struct db_admin *admin, const char *text);
 /* Runs one statement with bound parameters in text format; NULL is SQL NULL. Also ST_INTERNAL if it
    returns other columns than it names. */
@@ -43,6 +48,17 @@ MUST_CHECK enum status db_admin_send(struct db_admin *admin, const struct db_sta
                                      const char *const *params, size_t n);
 MUST_CHECK enum status db_admin_receive(struct db_admin *admin,
                                         const struct db_statement *statement);
+
+/* Begins to read rows with a COPY TO STDOUT in text format. Until db_admin_copy() has reached the
+   end, the connection can do nothing else. */
+MUST_CHECK enum status db_admin_copy_begin(struct db_admin *from, const char *copy_out);
+/* Copies the next rows in one transaction of the other connection, by `copy_in`, a COPY FROM STDIN in
+   text format: up to `rows_max` rows, or fewer, if `span_us` are over. *rows: how many; 0 at the end.
+   If it fails, none of them is copied, *failed is the connection that it failed on, and `from` can
+   only be freed. */
+MUST_CHECK enum status db_admin_copy(struct db_admin *from, struct db_admin *to,
+                                     const char *copy_in, size_t rows_max, int64_t span_us,
+                                     size_t *rows, struct db_admin **failed);
 
 /* The rows of the last query. A SQL NULL is NULL. */
 size_t db_admin_rows(const struct db_admin *admin);

@@ -77,6 +77,48 @@ Test(db_admin, sends_without_waiting_for_the_answer, .init = start, .fini = stop
     db_admin_free(other);
 }
 
+/* Copies all rows of a table, by three. Returns in how many transactions, or -1: it failed on
+   `other`. */
+static int copy_all(struct db_admin *other, const char *in)
+{
+    struct db_admin *failed;
+    size_t rows;
+    int n = 0;
+
+    cr_assert_eq(db_admin_copy_begin(admin, "COPY (SELECT * FROM t) TO STDOUT"), ST_OK);
+    do {
+        if (db_admin_copy(admin, other, in, 3, 10 * 1000000, &rows, &failed) != ST_OK) {
+            cr_expect_eq(failed, other);
+            return -1;
+        }
+        cr_expect_leq(rows, 3);
+        n += rows > 0;
+    } while (rows > 0);
+    return n;
+}
+
+Test(db_admin, copies_rows_in_short_transactions, .init = start, .fini = stop)
+{
+    struct db_admin *other;
+
+    cr_assert_eq(db_admin_open(server.url, "test", 10, &other, error), ST_OK, "%s", error);
+    cr_assert_eq(db_admin_script(admin, "CREATE TABLE t (a int, b text); CREATE TABLE u (LIKE t)"),
+                 ST_OK);
+    cr_expect_eq(copy_all(other, "COPY u FROM STDIN"), 0);
+    cr_assert_eq(db_admin_script(admin, "INSERT INTO t SELECT i, E'a\\tb\\\\\\n' || i"
+                                        "  FROM generate_series(1, 7) AS i"),
+                 ST_OK);
+    cr_expect_eq(copy_all(other, "COPY u FROM STDIN"), 3);
+    cr_expect_eq(postgres_integer(server.url, "SELECT count(DISTINCT xmin::text) FROM u"), 3);
+    cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM t JOIN u USING (a, b)"), 7);
+
+    cr_assert_eq(db_admin_script(other, "TRUNCATE u; CREATE UNIQUE INDEX ON u ((a / 2))"), ST_OK);
+    cr_expect_eq(copy_all(other, "COPY u FROM STDIN"), -1);
+    cr_expect_str_eq(db_admin_sqlstate(other), "23505");
+    cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM u"), 0);
+    db_admin_free(other);
+}
+
 Test(db_admin, distinguishes_a_lost_link_from_a_refused_statement, .init = start, .fini = stop)
 {
     postgres_server_crash(&server);
