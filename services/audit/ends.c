@@ -68,6 +68,7 @@ enum ends_kind ends_read_place(const struct db_rows *rows, const struct audit_ke
                                    .request_id = block.last_request_id};
     out->made_xid = block.sealed.made_xid;
     out->made_us = block.sealed.made_us;
+    out->is_here = db_value_bool(rows, 0, READ_PLACE_IS_HERE);
     return ENDS_OURS;
 }
 

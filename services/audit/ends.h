@@ -19,7 +19,8 @@
 struct ends_place {
     struct block_place at;
     uint64_t made_xid; /* of that block: entries of later transactions ... */
-    int64_t made_us;   /* ... are not older than this */
+    int64_t made_us;   /* ... are not older than this, if ... */
+    bool is_here;      /* ... it was made on this server, and did not come from another cell */
 };
 
 /* Blocks that were met and do not count: foreign ones, and the first one with an unknown key. */
@@ -71,8 +72,8 @@ MUST_CHECK enum status ends_look_ahead(struct db *db, const struct audit_keys *k
                                        struct arena *arena, struct ends_place *out,
                                        struct ends_foreign *foreign);
 
-/* Sets *known to the last block made before a transaction, if that is among the last 10,000 settled
-   blocks and later than *known. */
+/* Sets *known to the last block made on this server before a transaction, if that is among the last
+   10,000 settled blocks and later than *known. */
 MUST_CHECK enum status ends_find_since(struct db *db, uint64_t made_before,
                                        const struct audit_keys *keys, struct arena *arena,
                                        struct ends_place *known, struct ends_foreign *foreign);

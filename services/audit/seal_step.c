@@ -98,6 +98,7 @@ struct step {
     struct arena *arena;
     struct str horizon; /* below this transaction everything is settled */
     struct ends_place place;
+    struct ends_place latest; /* the latest known block made on this server, usually the place */
     struct block_entry *entries;
     size_t n;
     struct block_place seen;
@@ -137,7 +138,7 @@ static void read_entries(struct step *step, const struct db_rows *rows)
    and, if its transaction is younger than the last block, not long before that block. */
 static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
 {
-    const int64_t min_us = step->place.made_us - CHAIN_CLOCK_US, now_us = clock_us();
+    const int64_t min_us = step->latest.made_us - CHAIN_CLOCK_US, now_us = clock_us();
     int64_t us = 0;
 
     if (step->sealing->is_behind && step->n > 0)
@@ -190,6 +191,7 @@ static enum status find_place(struct step *step, const struct db_rows *rows)
 
     sealing->lacks_key = st == ST_OK && found == ENDS_LACKS_KEY;
     sealing->is_lost = st == ST_OK && found == ENDS_TOO_FAR;
+    step->latest = step->place.is_here ? step->place : sealing->memory.since;
     return st;
 }
 
@@ -238,18 +240,19 @@ static struct str organizations_of(const struct step *step)
     return array_close(&ids);
 }
 
-/* Finds a block made before the first of the entries' transactions began: the entries cannot be
-   older. Usually it is the last block of all. If no later one is near, the block from an earlier
-   step still serves, because transactions come in order. */
+/* Finds a block made on this server before the first of the entries' transactions began: the entries
+   cannot be older. Usually it is the last block of all. If no later one is near, the block from an
+   earlier step still serves, because transactions come in order. Blocks that come from another cell
+   have lower numbers and are made now: they prove nothing. */
 static enum status find_since(struct step *step)
 {
     struct ends_place *since = &step->sealing->memory.since;
     const uint64_t first = step->entries[0].place.xid;
 
-    if (first <= step->place.made_xid)
+    if (first <= step->latest.made_xid)
         return ends_find_since(step->db, first, step->sealing->keys, step->arena, since,
                                &step->sealing->foreign);
-    *since = step->place;
+    *since = step->latest;
     return ST_OK;
 }
 
@@ -265,16 +268,16 @@ static void count_mark(struct seal_step *sealing, const struct block_entry *entr
     }
 }
 
-/* The lower bound of an entry's time is the last block, if its transaction is younger, or else an
-   older block. */
+/* The lower bound of an entry's time is the latest block of this server, if its transaction is
+   younger, or else an older block. */
 static void mark_implausible(struct step *step, const struct ends_place *since, int64_t now_us)
 {
     struct seal_step *sealing = step->sealing;
 
     for (size_t i = 0; i < step->n; i++) {
         struct block_entry *entry = &step->entries[i];
-        const bool is_younger = entry->place.xid > step->place.made_xid;
-        const int64_t since_us = is_younger ? step->place.made_us : since->made_us;
+        const bool is_younger = entry->place.xid > step->latest.made_xid;
+        const int64_t since_us = is_younger ? step->latest.made_us : since->made_us;
 
         entry->is_implausible =
             !chain_is_plausible(&entry->place.request_id, entry->created_us, since_us, now_us);

@@ -18,7 +18,8 @@ struct seal_step {
     /* Results of the steps before; zero it whenever the database may be another one. */
     struct seal_step_memory {
         struct ends_place place;
-        struct ends_place since; /* of a block made before the first entry of the last step */
+        /* Of a block made on this server before the first entry of the last step. */
+        struct ends_place since;
         /* The last entry that was looked at; beyond `place` if that entry was left out. */
         struct block_place seen;
         struct ends_known heads;

@@ -99,7 +99,8 @@ REVOKE ALL ON FUNCTION audit.move_unpublish(uuid) FROM PUBLIC;
 
 -- Numbers of transactions here are greater than `above`, that of the other cell, and stay so for two thousand
 -- million of its transactions: blocks and entries that come from there then lie below all that is sealed here
--- from now on. See audit.continue_numbers(). Those who append wait for a moment at most; it fails where somebody
+-- from now on, and so far below that audit.here_above() tells them from what was made here. See
+-- audit.continue_numbers(). Those who append wait for a moment at most; it fails where somebody
 -- reads for longer, and is called again.
 CREATE FUNCTION audit.raise_numbers(above xid8) RETURNS void
 LANGUAGE plpgsql
@@ -108,7 +109,7 @@ SET lock_timeout = '50ms'
 AS $$
 DECLARE
   room constant bigint := 2147483648;
-  wanted constant bigint := above::text::bigint + room;
+  wanted constant bigint := above::text::bigint + 2 * room;
 BEGIN
   IF audit.number_of(pg_current_xact_id())::text::bigint >= wanted THEN
     RETURN;
@@ -123,6 +124,12 @@ BEGIN
 END
 $$;
 REVOKE ALL ON FUNCTION audit.raise_numbers(xid8) FROM PUBLIC;
+
+-- Numbers above this one were taken on this server: those that come from other cells are lower, and so are its own
+-- from before they were raised. So what has such a number says something about this server's time.
+CREATE FUNCTION audit.here_above() RETURNS xid8
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN greatest(audit.horizon()::text::bigint - 2147483648, 0)::text::xid8;
 
 -- Everything that was written here with a number up to `above`, or before numbers were raised, is sealed.
 CREATE FUNCTION audit.is_sealed_below(above xid8) RETURNS boolean
@@ -229,8 +236,7 @@ REVOKE ALL ON FUNCTION audit.move_unsubscribe(uuid) FROM PUBLIC;
 -- -- both -----------------------------------------------------------------------------------------
 
 -- From here on it is served here. Entries that the other cell had not sealed yet, or that were passed over here
--- while it was closed, get a number of today, so that the seal finds them; and published heads are no measure of
--- how far heads are published here. The seal does nothing meanwhile: what it was about to seal is sealed then.
+-- while it was closed, get a number of today, so that the seal finds them. The seal does nothing meanwhile: what it was about to seal is sealed then.
 CREATE FUNCTION audit.move_open(organization uuid) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -242,7 +248,6 @@ BEGIN
      AND (xid, organization_id, request_id) >
          ALL (SELECT last_xid, organization_id, last_request_id FROM audit.blocks
                WHERE organization_id = organization ORDER BY number DESC LIMIT 1);
-  UPDATE audit.heads SET last_xid = '0' WHERE organization_id = organization AND last_xid <> '0';
   DELETE FROM audit.moving WHERE organization_id = organization;
 END
 $$;

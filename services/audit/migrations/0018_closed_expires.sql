@@ -24,7 +24,6 @@ AS $$
 BEGIN
   LOCK TABLE audit.sealing IN EXCLUSIVE MODE;
   PERFORM audit.move_renumber(organization);
-  UPDATE audit.heads SET last_xid = '0' WHERE organization_id = organization AND last_xid <> '0';
   DELETE FROM audit.moving WHERE organization_id = organization;
 END
 $$;

@@ -3,7 +3,8 @@
 -- serves.
 --   $1 rows at most   $2 $3 after this place: transaction and organization
 -- Blocks are read in the order of their index, which leaves the planner no other. Blocks beyond the
--- horizon are from another server.
+-- horizon are from another server. Heads that were published in another cell are no measure of how far
+-- they are published here.
 -- columns: organization_id head.* published
 WITH grown AS (
   SELECT DISTINCT organization_id
@@ -11,6 +12,7 @@ WITH grown AS (
             FROM audit.blocks
            WHERE last_xid >= coalesce((SELECT last_xid FROM audit.heads
                                         WHERE last_xid < (SELECT audit.horizon())
+                                          AND last_xid > (SELECT audit.here_above())
                                         ORDER BY last_xid DESC LIMIT 1), '0'::xid8)
              AND last_xid < (SELECT audit.horizon())
            ORDER BY last_xid, organization_id, number

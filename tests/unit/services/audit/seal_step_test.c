@@ -256,3 +256,43 @@ Test(seal_step, continues_with_an_organization_that_is_open_again)
                  2);
     cr_assert_eq(count("SELECT count(*) FROM audit.moving WHERE state = 'leaving'"), 1);
 }
+
+/* Blocks that arrive with an organization have numbers of the other cell, below all of this one, and
+   are made while entries wait here: they prove nothing about these. */
+Test(seal_step, goes_by_no_time_of_a_block_that_arrives)
+{
+    PGconn *slow = session();
+    struct seal_step sealing = {0};
+
+    postgres_do(server.url, ENTRY(OTHER, "0 s", 1));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1, "a block of another cell, for what follows");
+    postgres_do(server.url, "SELECT audit.raise_numbers(pg_current_xact_id())");
+
+    sealing = (struct seal_step){0};
+    postgres_do(server.url, ENTRY(ORG, "85 s", 2));
+    say(slow, "BEGIN; SELECT pg_current_xact_id()");
+    postgres_do(server.url, ENTRY(ORG, "80 s", 3));
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(sealing.implausible, 0, "the other block is the place, and not of this server");
+    say(slow, "COMMIT");
+    seal(&sealing);
+    cr_assert_eq(sealing.sealed, 1);
+    cr_assert_eq(sealing.implausible, 0, "the other block is the only one before this entry");
+
+    postgres_do(server.url, ENTRY(ORG, "80 s", 4));
+    seal(&sealing);
+    cr_assert_eq(sealing.implausible, 1, "a block of this server was made before this entry");
+    PQfinish(slow);
+}
+
+/* However many moves there are: what comes from another cell stays apart. */
+Test(seal_step, raises_numbers_far_above_those_of_another_cell)
+{
+    for (int i = 0; i < 3; i++) {
+        postgres_do(server.url, "SELECT audit.raise_numbers('5000000000')");
+        cr_expect_eq(count("SELECT (audit.here_above() > '7147483648')::int"), 1);
+        cr_expect_eq(count("SELECT (audit.horizon() < '20000000000')::int"), 1, "not each time");
+    }
+}
