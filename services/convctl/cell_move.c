@@ -10,12 +10,12 @@
 #include "common/base/clock.h"
 #include "common/json/json.h"
 #include "proto/subject.h"
+#include "services/convctl/move_close.h"
 #include "services/convctl/move_copy.h"
 #include "services/convctl/move_lost.h"
 #include "services/convctl/move_room.h"
 
 enum {
-    DELETE_ROWS = 10000,
     TELLS = 10,
     TELL_MS = 500,
     GRACE_S = 60,
@@ -101,29 +101,52 @@ static enum status tell_or_open(struct move *move, const char *org)
         return ST_OK;
     first = *move->failure;
     if (look_up(move, NULL) == ST_OK && strcmp(move->step, "copying") == 0 &&
-        move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) == ST_OK)
+        move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) == ST_OK)
         move->is_held = false;
     *move->failure = first;
     return ST_REFUSED;
+}
+
+/* The next step can be recorded: the directory is there, and nobody has ended the move. */
+static enum status is_ready(struct move *move)
+{
+    if (look_up(move, NULL) != ST_OK)
+        return ST_REFUSED;
+    return strcmp(move->step, "copying") == 0
+               ? ST_OK
+               : move_failed(move, "conflict", "the directory has ended the move");
 }
 
 static enum status copy(struct move *move, const char *org)
 {
     move_show(move, "copying from cell %s to cell %s", move->from.name, move->to.name);
     /* An interrupted move may have left it closed. */
-    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
-        move_begin_copying(move, org) != ST_OK || move_await_copy(move, org) != ST_OK ||
-        move_close(move, org) != ST_OK)
+    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) != ST_OK ||
+        move_copy(move, org) != ST_OK || move_await_changes(move, org) != ST_OK ||
+        move_close(move, org, is_ready) != ST_OK)
         return ST_REFUSED;
     return tell_or_open(move, org);
 }
 
-/* Stops following the old cell, whose rows stay as they were compared, and opens the new one. */
+/* Until the new cell is open, nobody writes in either. */
+static enum status hold_both(struct move *move, const char *org)
+{
+    if (move_ask(move, move->to.admin, SQL_READ_STATE, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    if (strcmp(move_answered(move->to.admin, 0), "arriving") != 0)
+        return ST_OK;
+    if (move_hold(move, move->from.bulk) != ST_OK || move_hold(move, move->to.bulk) != ST_OK)
+        return ST_REFUSED;
+    move->sees_switch = true;
+    return ST_OK;
+}
+
+/* Stops following the old cell, whose rows stay as they are, and opens the new one. */
 static enum status go_over(struct move *move, const char *org)
 {
-    if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+    if (move_ask(move, move->from.admin, SQL_READ_STATE, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    if (strcmp(move_answered(move->from.admin, READ_CELL_STATE), "gone") != 0)
+    if (strcmp(move_answered(move->from.admin, 0), "gone") != 0)
         return move_failed(
             move, "conflict",
             arena_printf(move->arena,
@@ -131,7 +154,8 @@ static enum status go_over(struct move *move, const char *org)
                          move->from.name));
     move->is_held = true;
     if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
+        hold_both(move, org) != ST_OK ||
+        move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org, move->unsealed_since)) != ST_OK ||
         tell_again(move, "switched") != ST_OK)
         return ST_REFUSED;
     move->is_held = false;
@@ -141,68 +165,38 @@ static enum status go_over(struct move *move, const char *org)
     return ST_OK;
 }
 
-static enum status stop_copying(struct move *move, const char *org)
+/* Compares all rows as of the switch. Only the call that has opened the new cell sees them so. As
+   long as the publication is there, none has. */
+static enum status compare_switched(struct move *move, const char *org, bool is_unchecked)
 {
-    const char *slots;
-
-    if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK)
-        return ST_REFUSED;
-    slots = arena_printf(move->arena, "%s", move_answered(move->to.admin, 0));
-    if (move_ask_again(move, move->from.admin, SQL_DROP_SLOTS, PARAMS(slots)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_UNSUBSCRIBE, PARAMS(org)) != ST_OK)
-        return ST_REFUSED;
-    return move_ask_again(move, move->from.admin, SQL_UNPUBLISH, PARAMS(org));
-}
-
-static enum status delete_rows(struct move *move, struct cell *cell, const char *org)
-{
-    const char *const most = arena_printf(move->arena, "%d", DELETE_ROWS);
-
-    do
-        if (move_ask(move, cell->admin, SQL_DELETE_ROWS, PARAMS(org, most)) != ST_OK)
+    if (move->sees_switch) {
+        move_show(move, "comparing all rows");
+        if (move_compare(move, org) != ST_OK || move_let_go(move, move->from.bulk) != ST_OK)
             return ST_REFUSED;
-    while (strcmp(move_answered(cell->admin, 0), "0") != 0);
-    return ST_OK;
-}
-
-/* Compares the rows one by one if there were too many for that while it was closed. Only the call
-   that closed it can do so: its snapshots hold the state of that moment. */
-static enum status compare_rest(struct move *move, const char *org, bool is_unchecked)
-{
-    int64_t rows = 0;
-
-    if (move->closed_us > 0) {
-        if (move->rows <= MOVE_EXACT_MAX)
-            return ST_OK;
-        move_show(move, "comparing all rows one by one");
-        return move_compare(move, org, true, move->from.snapshot, move->to.snapshot, &rows)
-                   ? ST_OK
-                   : ST_REFUSED;
+        return move_let_go(move, move->to.bulk);
     }
-    if (move_ask(move, move->from.admin, SQL_SUM_ROWS, PARAMS(org, "false")) != ST_OK)
+    if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    for (size_t i = 0; i < db_admin_rows(move->from.admin); i++)
-        rows += strtoll(db_admin_value(move->from.admin, i, SUM_ROWS_SUMS), NULL, 10);
-    if (rows <= MOVE_EXACT_MAX || is_unchecked)
+    if (!move_is_true(move->from.admin, READ_CELL_IS_PUBLISHED) || is_unchecked)
         return ST_OK;
     return move_failed(
         move, "conflict",
-        arena_printf(
-            move->arena,
-            "the organization is now in cell %s; its rows in cell %s, which the interrupted call "
-            "did not compare one by one, are not deleted unless --unchecked is given",
-            move->to.name, move->from.name));
+        arena_printf(move->arena,
+                     "the organization is now in cell %s; its rows in cell %s, which the "
+                     "interrupted call has compared when they were copied and not after the "
+                     "switch, are not deleted unless --unchecked is given",
+                     move->to.name, move->from.name));
 }
 
 static enum status clean_up(struct move *move, const char *org, json_int_t grace_s,
                             bool is_unchecked)
 {
-    if (stop_copying(move, org) != ST_OK || compare_rest(move, org, is_unchecked) != ST_OK)
+    if (compare_switched(move, org, is_unchecked) != ST_OK ||
+        move_stop_following(move, org) != ST_OK)
         return ST_REFUSED;
-    move_let_go(move);
     move_show(move, "deleting the rows in cell %s in %d seconds", move->from.name, (int)grace_s);
     move_pause((int)grace_s * 1000); /* at most a day */
-    if (delete_rows(move, &move->from, org) != ST_OK)
+    if (move_delete_rows(move, &move->from, org) != ST_OK)
         return ST_REFUSED;
     return tell(move, "done");
 }
@@ -218,9 +212,9 @@ static enum status may_abort(struct move *move, const char *org)
     if (strcmp(move->step, "switching") == 0) {
         if (move->is_lost)
             return ST_OK;
-        if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+        if (move_ask(move, move->from.admin, SQL_READ_STATE, PARAMS(org)) != ST_OK)
             return ST_REFUSED;
-        if (strcmp(move_answered(move->from.admin, READ_CELL_STATE), "gone") != 0)
+        if (strcmp(move_answered(move->from.admin, 0), "gone") != 0)
             return ST_OK;
     }
     return move_failed(
@@ -237,17 +231,17 @@ static enum status abort_both(struct move *move, const char *org)
 {
     bool has_brought;
 
-    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+    if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) != ST_OK ||
+        move_ask(move, move->to.admin, SQL_READ_STATE, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    has_brought = move_has_brought(move);
-    if (stop_copying(move, org) != ST_OK)
+    has_brought = strcmp(move_answered(move->to.admin, 0), "arriving") == 0;
+    if (move_stop_following(move, org) != ST_OK)
         return ST_REFUSED;
     if (!has_brought)
         return ST_OK;
-    if (delete_rows(move, &move->to, org) != ST_OK)
+    if (move_delete_rows(move, &move->to, org) != ST_OK)
         return ST_REFUSED;
-    return move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org));
+    return move_ask(move, move->to.admin, SQL_OPEN, PARAMS(org, NULL));
 }
 
 static enum status abort_move(struct move *move, const char *org)
@@ -333,7 +327,7 @@ static enum status begin(struct move *move, const char *to, const char *database
         return move_failed(move, "conflict", "the organization is already in that cell");
     if (move_open_cells(move, databases, is_aborted && is_unchecked) == ST_OK)
         return have_alone(move, to);
-    if (is_aborted && !is_unchecked && move->from.snapshot != NULL &&
+    if (is_aborted && !is_unchecked && move->from.bulk != NULL &&
         strcmp(move->failure->code, "service_unavailable") == 0)
         move->failure->message = arena_printf(
             move->arena,

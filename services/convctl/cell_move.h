@@ -1,16 +1,17 @@
 /*
  * cell_move - moves an organization from one cell to another while it is served.
  *
- * What     PostgreSQL's logical replication copies the organization's rows and follows their
- *          changes; the functions for this in both databases are in
- *          services/audit/migrations/0016_moving.sql. Then the organization is closed: its commands
- *          are refused with 503, which clients retry, until both copies have been compared and the
- *          directory names the new cell. The rows in the old cell are deleted after a grace period.
- *          The directory records the progress of the move (access.moves). The same call, made
- *          again, continues from there. If nobody continues, a closed organization opens again by
- *          itself after 10 seconds. Until the directory has recorded the switch, the move can be
- *          aborted, and nothing of it remains in the new cell. If the new cell's database is lost,
- *          the move can be aborted without it until the directory has switched (move_lost.h).
+ * What     Copies the organization's rows; then PostgreSQL's logical replication follows their
+ *          changes (move_copy.h). The functions for this in both databases are in
+ *          services/audit/migrations/0016_moving.sql. Then the organization is closed for a moment:
+ *          its commands are refused with 503, which clients retry, until the new cell has the last
+ *          change (move_close.h) and the directory names the new cell. The rows in the old cell are
+ *          compared and, after a grace period, deleted. The directory records the progress of the
+ *          move (access.moves). The same call, made again, continues from there. If nobody
+ *          continues, the audit service opens a closed organization again after 10 seconds. Until the
+ *          directory has recorded the switch, the move can be aborted, and nothing of it remains in
+ *          the new cell. If the new cell's database is lost, the move can be aborted without it until
+ *          the directory has switched (move_lost.h).
  * Threads  One thread.
  * Shows    Its steps on standard error, if that is a terminal.
  * Fails    ST_REFUSED, with `failure` filled; its code is "usage" if `body` makes no sense.

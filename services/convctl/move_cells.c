@@ -10,9 +10,16 @@
 
 enum { CONNECT_S = 5, RETRY_MS = 40000, AGAIN_MS = 200 };
 
-#define LOCK_NOT_AVAILABLE "55P03"
-#define OBJECT_IN_USE      "55006"
-#define QUERY_CANCELED     "57014"
+/* Rows are copied as text, which both sides must understand in the same way, and a copy may take
+   long. */
+#define SESSION                                                                                    \
+    "SET timezone = 'UTC'; SET datestyle = 'ISO'; SET intervalstyle = 'postgres';"                 \
+    "SET bytea_output = 'hex'; SET extra_float_digits = 3; SET statement_timeout = 0;"             \
+    "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+/* Statements about single rows of large tables that have no statistics yet. */
+#define ADMIN_SESSION SESSION "; SET enable_seqscan = off"
+
+#define OBJECT_IN_USE "55006"
 
 enum status move_failed(struct move *move, const char *code, const char *message)
 {
@@ -39,14 +46,18 @@ void move_show(const struct move *move, const char *format, ...)
     fputc('\n', stderr);
 }
 
+static enum status cannot(struct move *move, const struct db_admin *on, const char *what)
+{
+    const bool is_from = on == move->from.admin || on == move->from.bulk;
+
+    return move_failed(move, "server_error",
+                       arena_printf(move->arena, "%s, in the database of cell %s: %s", what,
+                                    is_from ? move->from.name : move->to.name, db_admin_error(on)));
+}
+
 static enum status cannot_ask(struct move *move, struct db_admin *on, enum convctl_sql statement)
 {
-    return move_failed(
-        move, "server_error",
-        arena_printf(move->arena, "%s, in the database of cell %s: %s", convctl_sql[statement].name,
-                     on == move->from.admin || on == move->from.snapshot ? move->from.name
-                                                                         : move->to.name,
-                     db_admin_error(on)));
+    return cannot(move, on, convctl_sql[statement].name);
 }
 
 enum status move_ask(struct move *move, struct db_admin *on, enum convctl_sql statement,
@@ -81,7 +92,7 @@ enum status move_ask_again(struct move *move, struct db_admin *on, enum convctl_
     while (move_ask(move, on, statement, params, n) != ST_OK) {
         const char *const sqlstate = db_admin_sqlstate(on);
         const bool may_pass =
-            strcmp(sqlstate, LOCK_NOT_AVAILABLE) == 0 || strcmp(sqlstate, OBJECT_IN_USE) == 0;
+            strcmp(sqlstate, MOVE_LOCK_NOT_AVAILABLE) == 0 || strcmp(sqlstate, OBJECT_IN_USE) == 0;
 
         if (!may_pass || clock_mono_us() >= until_us)
             return ST_REFUSED;
@@ -101,11 +112,27 @@ enum status move_ask_within(struct move *move, struct db_admin *on, enum convctl
     if (move_ask(move, on, statement, params, n) == ST_OK)
         return move_ask(move, on, SQL_SET_TIMEOUT, PARAMS("0"));
     why = *move->failure;
-    if (strcmp(db_admin_sqlstate(on), QUERY_CANCELED) == 0)
+    if (strcmp(db_admin_sqlstate(on), MOVE_QUERY_CANCELED) == 0)
         why.code = "timeout";
     if (move_ask(move, on, SQL_SET_TIMEOUT, PARAMS("0")) == ST_OK)
         *move->failure = why;
     return ST_REFUSED;
+}
+
+enum status move_script(struct move *move, struct db_admin *on, const char *text)
+{
+    return db_admin_script(on, text) == ST_OK ? ST_OK : cannot(move, on, "script");
+}
+
+enum status move_hold(struct move *move, struct db_admin *bulk)
+{
+    return move_script(
+        move, bulk, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM audit.moving");
+}
+
+enum status move_let_go(struct move *move, struct db_admin *bulk)
+{
+    return move_script(move, bulk, "ROLLBACK");
 }
 
 const char *move_answered(const struct db_admin *on, int column)
@@ -164,7 +191,7 @@ static const char *writable(const char *url, struct arena *arena)
 }
 
 static enum status open_one(struct move *move, struct db_admin **admin, const char *cell,
-                            const char *url)
+                            const char *url, const char *session)
 {
     char error[DB_ADMIN_WHY];
     enum status st;
@@ -175,10 +202,18 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
                                         "CELL_DATABASES has no URL for the database of cell %s",
                                         cell));
     st = db_admin_open(url, "convctl cell move", CONNECT_S, admin, error);
-    if (st != ST_OK)
-        (void)move_failed(move, "service_unavailable",
-                          arena_printf(move->arena, "the database of cell %s: %s", cell, error));
+    if (st == ST_OK)
+        return move_script(move, *admin, session);
+    (void)move_failed(move, "service_unavailable",
+                      arena_printf(move->arena, "the database of cell %s: %s", cell, error));
     return st;
+}
+
+static enum status open_both(struct move *move, struct cell *cell, const char *url)
+{
+    const enum status st = open_one(move, &cell->admin, cell->name, url, ADMIN_SESSION);
+
+    return st == ST_OK ? open_one(move, &cell->bulk, cell->name, url, SESSION) : st;
 }
 
 enum status move_open_cells(struct move *move, const char *databases, bool may_lack)
@@ -187,12 +222,11 @@ enum status move_open_cells(struct move *move, const char *databases, bool may_l
     enum status st;
 
     move->from_url = writable(url_of(databases, move->from.name, move->arena), move->arena);
-    if (open_one(move, &move->from.admin, move->from.name, move->from_url) != ST_OK ||
-        open_one(move, &move->from.snapshot, move->from.name, move->from_url) != ST_OK)
+    if (open_both(move, &move->from, move->from_url) != ST_OK)
         return ST_REFUSED;
-    st = open_one(move, &move->to.admin, move->to.name, to_url);
+    st = open_both(move, &move->to, to_url);
     if (st == ST_OK)
-        return open_one(move, &move->to.snapshot, move->to.name, to_url);
+        return ST_OK;
     /* Lost is one that cannot be reached, not one without a URL or with a wrong encoding. */
     if (!may_lack || st != ST_UNAVAILABLE)
         return ST_REFUSED;
@@ -204,7 +238,7 @@ enum status move_open_cells(struct move *move, const char *databases, bool may_l
 void move_close_cells(struct move *move)
 {
     db_admin_free(move->from.admin);
-    db_admin_free(move->from.snapshot);
+    db_admin_free(move->from.bulk);
     db_admin_free(move->to.admin);
-    db_admin_free(move->to.snapshot);
+    db_admin_free(move->to.bulk);
 }

@@ -16,7 +16,8 @@
 
 struct cell {
     char name[CELL_CAPACITY];
-    struct db_admin *admin, *snapshot; /* `snapshot` sees the data as of the moment of closing */
+    struct db_admin *admin;
+    struct db_admin *bulk; /* for all rows: it copies them, or sees them as of one moment */
 };
 
 struct move {
@@ -30,9 +31,14 @@ struct move {
     int give_up_s; /* give up after this long without progress */
     bool is_lost;  /* the new cell's database is unreachable, and the move is aborted without it */
     bool is_held;  /* closed for good in the old cell, and not open yet in the new one */
-    bool shows_steps; /* on standard error: it is a terminal */
+    bool sees_switch;           /* both bulk connections see the rows as of the switch */
+    bool shows_steps;           /* on standard error: it is a terminal */
+    const char *unsealed_since; /* as OPEN takes it; NULL = unknown */
     int64_t closed_us, closed_ms, rows;
 };
+
+#define MOVE_LOCK_NOT_AVAILABLE "55P03"
+#define MOVE_QUERY_CANCELED     "57014"
 
 enum status move_failed(struct move *move, const char *code, const char *message);
 void move_pause(int ms);
@@ -65,6 +71,12 @@ MUST_CHECK enum status move_ask_again(struct move *move, struct db_admin *on,
 MUST_CHECK enum status move_ask_within(struct move *move, struct db_admin *on,
                                        enum convctl_sql statement, const char *const *params,
                                        size_t n);
+/* Takes a snapshot that later statements of the bulk connection use, until move_let_go(). */
+MUST_CHECK enum status move_hold(struct move *move, struct db_admin *bulk);
+MUST_CHECK enum status move_let_go(struct move *move, struct db_admin *bulk);
+/* Runs a script on a connection of either cell. */
+MUST_CHECK enum status move_script(struct move *move, struct db_admin *on, const char *text);
+
 /* A column of the first row; "" if there is no row or the value is NULL. Lives until the next
    statement. */
 const char *move_answered(const struct db_admin *on, int column);

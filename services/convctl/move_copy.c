@@ -1,62 +1,181 @@
 #include "services/convctl/move_copy.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/clock.h"
-#include "services/convctl/move_lost.h"
 #include "services/convctl/move_room.h"
 
 enum {
-    PAUSE_MS = 5,
     LOOK_MS = 200,
-    SEAL_MS = 60000,  /* for the new cell to seal all entries that it has now */
-    DRAIN_MS = 40000, /* for delivery attempts in flight */
-    CLOSED_MS = 1800, /* for the steps while the organization is closed */
+    SEAL_MS = 60000, /* for the new cell to seal all entries that it has now */
     FAILURES_MAX = 2,
-    LAG_MAX = 1024 * 1024, /* bytes of write-ahead log, before closing */
-    KEPT_MS = 9000,        /* well before audit.closed_for() is over */
-    TRIES = 5,             /* to close it within CLOSED_MS */
+    LAG_MAX = 1024 * 1024, /* bytes of write-ahead log */
+    /* Of a transaction, while rows are copied or deleted. */
+    COPY_ROWS = 20000,
+    COPY_US = 500 * 1000,
+    DELETE_ROWS = 20000,
+    SHOW_ROWS = 1000 * 1000,
 };
 
-/* -- copying ----------------------------------------------------------------------------------- */
+/* -- before ------------------------------------------------------------------------------------ */
 
-bool move_has_brought(const struct move *move)
+/* What both cells had to say before a copy. */
+struct found {
+    const char *number, *partitions; /* of the old cell */
+    bool is_followed;
+    bool
+        has_brought; /* rows of the new cell come from a move, and are not a copy that was served */
+};
+
+static enum status check(struct move *move, const char *org, struct found *found)
 {
-    return strcmp(move_answered(move->to.admin, READ_CELL_STATE), "arriving") == 0;
-}
+    struct db_admin *const from = move->from.admin, *const to = move->to.admin;
 
-static enum status check(struct move *move, const char *org, const char **number,
-                         const char **partitions)
-{
-    const char *dropped;
-    bool has_slot, is_subscribed;
-
-    if (move_ask(move, move->from.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
+    if (move_ask_both(move, from, to, SQL_READ_CELL, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    *number = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_NUMBER));
-    *partitions =
-        arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_PARTITIONS));
-    dropped = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_CELL_DROPPED));
-    has_slot = move_is_true(move->from.admin, READ_CELL_HAS_SLOT);
-    if (move_ask(move, move->to.admin, SQL_READ_CELL, PARAMS(org)) != ST_OK)
-        return ST_REFUSED;
-    is_subscribed = move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED);
-    if ((is_subscribed ? !has_slot : move_is_true(move->to.admin, READ_CELL_HAS_ROWS)) ||
-        move_is_true(move->to.admin, READ_CELL_IS_DISABLED))
+    *found = (struct found){
+        .number = arena_printf(move->arena, "%s", move_answered(from, READ_CELL_NUMBER)),
+        .partitions = arena_printf(move->arena, "%s", move_answered(from, READ_CELL_PARTITIONS)),
+        .is_followed =
+            move_is_true(to, READ_CELL_IS_FOLLOWED) && move_is_true(from, READ_CELL_HAS_SLOT),
+        .has_brought = strcmp(move_answered(to, READ_CELL_STATE), "arriving") == 0,
+    };
+    if (!found->has_brought && move_is_true(to, READ_CELL_HAS_ROWS))
         return move_failed(
             move, "conflict",
             arena_printf(move->arena,
-                         move_has_brought(move)
-                             ? "cell %s has remains of an aborted move; --abort removes them"
-                             : "cell %s has rows of the organization that do not come from this "
-                               "move; --abort leaves them there (docs/cells.md, Back up)",
+                         "cell %s has rows of the organization that do not come from this move; "
+                         "--abort leaves them there (docs/cells.md, Back up)",
                          move->to.name));
-    if (strcmp(dropped, move_answered(move->to.admin, READ_CELL_DROPPED)) != 0)
+    if (strcmp(move_answered(from, READ_CELL_DROPPED), move_answered(to, READ_CELL_DROPPED)) != 0)
         return move_failed(move, "conflict",
                            "the cells have dropped different months of the audit log: give them "
                            "the same retention, and wait until it has run");
+    return ST_OK;
+}
+
+/* Removes what a copy that was interrupted has left: its snapshot is gone. */
+static enum status remove_remains(struct move *move, const char *org, bool has_brought)
+{
+    if (move_stop_following(move, org) != ST_OK)
+        return ST_REFUSED;
+    return has_brought ? move_delete_rows(move, &move->to, org) : ST_OK;
+}
+
+static enum status prepare(struct move *move, const char *org, const struct found *found)
+{
+    struct db_admin *const to = move->to.admin;
+
+    if (move_expect_room(move, org) != ST_OK ||
+        remove_remains(move, org, found->has_brought) != ST_OK ||
+        move_ask_again(move, to, SQL_MAKE_PARTITIONS, PARAMS(found->partitions)) != ST_OK ||
+        move_ask_again(move, to, SQL_RAISE_NUMBERS, PARAMS(found->number)) != ST_OK ||
+        move_ask(move, to, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
+        !move_await(move, to, SQL_IS_SEALED, PARAMS(found->number), "t", SEAL_MS, LOOK_MS))
+        return ST_REFUSED;
+    return move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org));
+}
+
+/* -- copying ----------------------------------------------------------------------------------- */
+
+static enum status copy_failed(struct move *move, const struct db_admin *failed, size_t done,
+                               size_t tables)
+{
+    const char *const sqlstate = db_admin_sqlstate(failed);
+    const char *const cell = failed == move->from.bulk ? move->from.name : move->to.name;
+
+    if (strcmp(sqlstate, MOVE_QUERY_CANCELED) == 0 ||
+        strcmp(sqlstate, MOVE_LOCK_NOT_AVAILABLE) == 0)
+        return move_failed(
+            move, "timeout",
+            arena_printf(move->arena,
+                         "the copy has made no progress for %d seconds, with %zu of %zu tables "
+                         "copied: in the database of cell %s a table is locked, or its server is "
+                         "too slow; repeat the call to begin the copy again, or undo the move with "
+                         "--abort",
+                         move->give_up_s, done, tables, cell));
+    return move_failed(move, "server_error",
+                       arena_printf(move->arena, "rows cannot be copied, cell %s: %s", cell,
+                                    db_admin_error(failed)));
+}
+
+static void show_rows(const struct move *move, const char *table, int64_t before, int64_t rows)
+{
+    if (rows / SHOW_ROWS > before / SHOW_ROWS)
+        move_show(move, "%s: %lld million rows", table, (long long)(rows / SHOW_ROWS));
+}
+
+/* Sets *failed if it fails. */
+static enum status copy_table(struct move *move, size_t table, struct db_admin **failed)
+{
+    const struct db_admin *const tables = move->to.admin; /* that LIST_COPIES was asked of */
+    const char *const copy_in = db_admin_value(tables, table, LIST_COPIES_COPY_IN);
+    int64_t copied = 0;
+    size_t rows;
+    enum status st;
+
+    *failed = move->from.bulk;
+    st = db_admin_copy_begin(*failed, db_admin_value(tables, table, LIST_COPIES_COPY_OUT));
+    if (st != ST_OK)
+        return st;
+    do {
+        st = db_admin_copy(move->from.bulk, move->to.bulk, copy_in, COPY_ROWS, COPY_US, &rows,
+                           failed);
+        show_rows(move, db_admin_value(tables, table, LIST_COPIES_NAME), copied,
+                  copied + (int64_t)rows);
+        copied += (int64_t)rows;
+    } while (st == ST_OK && rows > 0);
+    return st;
+}
+
+/* In the new cell no trigger runs and no foreign key is checked, as for a subscription. */
+static enum status copy_tables(struct move *move, const char *org)
+{
+    struct db_admin *failed;
+    const char *const limits =
+                          arena_printf(move->arena, "SET lock_timeout = '%ds'", move->give_up_s),
+                      *const writes = arena_printf(
+                          move->arena,
+                          "SET statement_timeout = '%ds'; SET session_replication_role = replica",
+                          move->give_up_s);
+
+    if (move_ask(move, move->to.admin, SQL_LIST_COPIES, PARAMS(org)) != ST_OK ||
+        move_script(move, move->from.bulk, limits) != ST_OK ||
+        move_script(move, move->to.bulk, writes) != ST_OK)
+        return ST_REFUSED;
+    for (size_t i = 0, n = db_admin_rows(move->to.admin); i < n; i++) {
+        if (copy_table(move, i, &failed) != ST_OK)
+            return copy_failed(move, failed, i, n);
+        move_show(move, "%zu of %zu tables are copied", i + 1, n);
+    }
+    return move_script(move, move->to.bulk,
+                       "RESET session_replication_role; SET statement_timeout = 0");
+}
+
+enum status move_compare(struct move *move, const char *org)
+{
+    struct db_admin *const from = move->from.bulk, *const to = move->to.bulk;
+
+    move->rows = 0;
+    if (move_ask_both(move, from, to, SQL_SUM_ROWS, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    for (size_t i = 0; i < db_admin_rows(from); i++) {
+        const bool is_there = i < db_admin_rows(to);
+        const char *const here = db_admin_value(from, i, SUM_ROWS_N), *const there =
+                                                                          is_there ? db_admin_value(
+                                                                                         to, i,
+                                                                                         SUM_ROWS_N)
+                                                                                   : "no";
+
+        if (!is_there || strcmp(here, there) != 0 ||
+            strcmp(db_admin_value(from, i, SUM_ROWS_SUM), db_admin_value(to, i, SUM_ROWS_SUM)) != 0)
+            return move_failed(move, "server_error",
+                               arena_printf(move->arena,
+                                            "%s differs: %s rows in cell %s, %s in cell %s",
+                                            db_admin_value(from, i, SUM_ROWS_NAME), here,
+                                            move->from.name, there, move->to.name));
+        move->rows += strtoll(here, NULL, 10);
+    }
     return ST_OK;
 }
 
@@ -69,34 +188,31 @@ static enum status subscribe(struct move *move, const char *org)
             move, "timeout",
             arena_printf(move->arena,
                          "the database of cell %s could not connect to that of cell %s within %d "
-                         "seconds with the URL in CELL_DATABASES; repeat the call to resume",
+                         "seconds with the URL in CELL_DATABASES; repeat the call to begin again",
                          move->to.name, move->from.name, move->give_up_s));
     return ST_REFUSED;
 }
 
-/* Starts to copy and follow the rows. Each step is safe to repeat. Once the subscription exists,
-   all of them are done, and the new cell does not seal the rows that arrive. */
-enum status move_begin_copying(struct move *move, const char *org)
+enum status move_copy(struct move *move, const char *org)
 {
-    const char *number = "", *partitions = "";
+    struct found found;
 
-    if (check(move, org, &number, &partitions) != ST_OK)
+    if (check(move, org, &found) != ST_OK)
         return ST_REFUSED;
-    if (move_is_true(move->to.admin, READ_CELL_IS_SUBSCRIBED))
+    if (found.is_followed)
         return ST_OK;
-    if (move_expect_room(move, org) != ST_OK ||
-        move_ask_again(move, move->to.admin, SQL_MAKE_PARTITIONS, PARAMS(partitions)) != ST_OK ||
-        move_ask_again(move, move->to.admin, SQL_RAISE_NUMBERS, PARAMS(number)) != ST_OK ||
-        move_ask(move, move->to.admin, SQL_SET_MOVING, PARAMS(org, "arriving")) != ST_OK ||
-        !move_await(move, move->to.admin, SQL_IS_SEALED, PARAMS(number), "t", SEAL_MS, LOOK_MS) ||
-        move_ask(move, move->from.admin, SQL_PUBLISH, PARAMS(org)) != ST_OK ||
-        move_note_slots(move, org) != ST_OK || move_create_slot(move, org) != ST_OK)
+    if (prepare(move, org, &found) != ST_OK || move_create_slot(move, org) != ST_OK ||
+        copy_tables(move, org) != ST_OK)
+        return ST_REFUSED;
+    move_show(move, "comparing all rows");
+    if (move_compare(move, org) != ST_OK || move_let_go(move, move->from.bulk) != ST_OK)
         return ST_REFUSED;
     return subscribe(move, org);
 }
 
-/* Lag in bytes; negative: the slot is gone, or the log that it needs is. */
-static int64_t lag_of(struct move *move, const char *org, const char *end)
+/* -- following --------------------------------------------------------------------------------- */
+
+int64_t move_lag(struct move *move, const char *org, const char *end)
 {
     if (move_ask(move, move->from.admin, SQL_READ_LAG, PARAMS(org, end)) != ST_OK)
         return -1;
@@ -111,209 +227,74 @@ static int64_t lag_of(struct move *move, const char *org, const char *end)
     return lag > 0 ? lag : 0;
 }
 
-/* Whether there is progress, by the latest answers: about the subscription and, once all is copied,
-   about the slot. */
-static bool comes_on(struct move *move, bool is_copied, struct move_progress *progress)
-{
-    char now[sizeof(progress->seen)];
-
-    snprintf(now, sizeof(now), "%s %s", move_answered(move->to.admin, READ_COPYING_PROGRESS),
-             is_copied ? move_answered(move->from.admin, READ_LAG_CONFIRMED) : "");
-    return move_comes_on(move, progress, now);
-}
-
 /* Counts from the first call on, since PostgreSQL never resets its counters. */
 static bool fails_too_often(struct move *move, long long *before)
 {
     const long long failures =
-        strtoll(move_answered(move->to.admin, READ_COPYING_FAILURES), NULL, 10);
+        strtoll(move_answered(move->to.admin, READ_FOLLOWING_FAILURES), NULL, 10);
 
     if (*before < 0)
         *before = failures;
     return failures > *before + FAILURES_MAX;
 }
 
-/* Shows the number of copied tables when it has changed. */
-static void show_copied(struct move *move, long long *before)
-{
-    const char *const copied = move_answered(move->to.admin, READ_COPYING_COPIED);
-    const long long now = strtoll(copied, NULL, 10);
-
-    if (now != *before)
-        move_show(move, "%s of %s tables are copied", copied,
-                  move_answered(move->to.admin, READ_COPYING_TABLES));
-    *before = now;
-}
-
-enum status move_await_copy(struct move *move, const char *org)
+enum status move_await_changes(struct move *move, const char *org)
 {
     struct move_progress progress = {.seen = ""};
-    long long failures = -1, copied = 0;
-    bool is_copied;
+    long long failures = -1;
+    int64_t lag;
 
     for (;;) {
-        if (move_ask(move, move->to.admin, SQL_READ_COPYING, PARAMS(org)) != ST_OK)
+        lag = move_lag(move, org, NULL);
+        if (lag < LAG_MAX)
+            return lag < 0 ? ST_REFUSED : ST_OK;
+        if (move_ask(move, move->to.admin, SQL_READ_FOLLOWING, PARAMS(org)) != ST_OK)
             return ST_REFUSED;
-        show_copied(move, &copied);
         if (fails_too_often(move, &failures))
             return move_failed(
                 move, "server_error",
                 arena_printf(move->arena,
-                             "rows cannot be copied: see the log of cell %s's database",
+                             "changes cannot be applied: see the log of cell %s's database",
                              move->to.name));
-        is_copied = move_is_true(move->to.admin, READ_COPYING_IS_COPIED);
-        if (is_copied) {
-            const int64_t lag = lag_of(move, org, NULL);
-
-            if (lag < LAG_MAX)
-                return lag < 0 ? ST_REFUSED : ST_OK;
-        }
-        if (!comes_on(move, is_copied, &progress))
-            return move_failed_standing(move, org);
+        if (!move_comes_on(move, &progress,
+                           arena_printf(move->arena, "%s %s",
+                                        move_answered(move->to.admin, READ_FOLLOWING_RECEIVED),
+                                        move_answered(move->from.admin, READ_LAG_CONFIRMED))))
+            return move_failed_standing(move);
         move_pause(LOOK_MS);
     }
 }
 
-/* -- closing ----------------------------------------------------------------------------------- */
+/* -- after ------------------------------------------------------------------------------------- */
 
-/* Sets the state and waits until all transactions that began before its commit have ended: from
-   then on every service sees it. */
-static bool set_state(struct move *move, const char *org, const char *state, int timeout_ms)
+enum status move_stop_following(struct move *move, const char *org)
 {
-    const char *committed;
-
-    if (move_ask(move, move->from.admin, SQL_SET_MOVING, PARAMS(org, state)) != ST_OK ||
-        move_ask(move, move->from.admin, SQL_READ_MOMENT, NULL, 0) != ST_OK)
-        return false;
-    committed = arena_printf(move->arena, "%s", move_answered(move->from.admin, 0));
-    return move_await(move, move->from.admin, SQL_COUNT_OLDER, PARAMS(committed), "0", timeout_ms,
-                      PAUSE_MS);
-}
-
-static bool drain(struct move *move, const char *org)
-{
-    return set_state(move, org, "leaving", DRAIN_MS) &&
-           move_await(move, move->from.admin, SQL_COUNT_CLAIMS, PARAMS(org), "0", DRAIN_MS,
-                      PAUSE_MS);
-}
-
-/* Waits until the other cell has everything that is in the log now. */
-static bool catch_up(struct move *move, const char *org, int64_t until_us)
-{
-    const char *end;
-    int64_t lag = lag_of(move, org, NULL);
-
-    if (lag < 0)
-        return false;
-    end = arena_printf(move->arena, "%s", move_answered(move->from.admin, READ_LAG_WAL_END));
-    while ((lag = lag_of(move, org, end)) > 0) {
-        if (clock_mono_us() >= until_us) {
-            (void)move_failed(
-                move, "timeout",
-                "the other cell does not keep up; nothing has changed, try again later");
-            return false;
-        }
-        move_pause(PAUSE_MS);
-    }
-    return lag == 0;
-}
-
-bool move_compare(struct move *move, const char *org, bool is_exact, struct db_admin *from,
-                  struct db_admin *to, int64_t *rows)
-{
-    const char *const exact = is_exact ? "true" : "false";
-    bool is_same = true;
-
-    *rows = 0;
-    if (move_ask_both(move, from, to, SQL_SUM_ROWS, PARAMS(org, exact)) != ST_OK)
-        return false;
-    for (size_t i = 0; i < db_admin_rows(from); i++) {
-        const char *here = db_admin_value(from, i, SUM_ROWS_SUMS);
-        const char *there = i < db_admin_rows(to) ? db_admin_value(to, i, SUM_ROWS_SUMS) : NULL;
-
-        *rows += strtoll(here, NULL, 10);
-        if (is_same && (there == NULL || strcmp(here, there) != 0)) {
-            is_same = false;
-            (void)move_failed(move, "server_error",
-                              arena_printf(move->arena, "%s differs: %s in cell %s, %s in cell %s",
-                                           db_admin_value(from, i, SUM_ROWS_NAME), here,
-                                           move->from.name, there != NULL ? there : "nothing",
-                                           move->to.name));
-        }
-    }
-    return is_same;
-}
-
-/* Takes a snapshot that later statements of the connection use. */
-static bool hold(struct move *move, struct db_admin *on)
-{
-    if (db_admin_script(on, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM audit.moving") ==
-        ST_OK)
-        return true;
-    (void)move_failed(move, "server_error", arena_printf(move->arena, "%s", db_admin_error(on)));
-    return false;
-}
-
-/* If that fails, the connection is lost, and the snapshot with it. */
-void move_let_go(struct move *move)
-{
-    enum status st = db_admin_script(move->from.snapshot, "ROLLBACK");
-
-    if (st == ST_OK)
-        st = db_admin_script(move->to.snapshot, "ROLLBACK");
-    if (st != ST_OK)
-        (void)move_failed(move, "server_error", "the connection to a cell's database was lost");
-}
-
-/* An attempt may have started if draining took longer than the state "leaving" is in force. */
-static bool has_no_claims(struct move *move, const char *org)
-{
-    return move_ask(move, move->from.admin, SQL_COUNT_CLAIMS, PARAMS(org)) == ST_OK &&
-           strcmp(move_answered(move->from.admin, 0), "0") == 0;
-}
-
-/* True: closed, and the other cell has everything. False: the organization is served as before, in
-   time. KEEP_CLOSED must commit before the state "closed" expires. */
-static bool close_once(struct move *move, const char *org)
-{
-    int64_t until_us;
-
-    move->closed_us = clock_mono_us();
-    until_us = move->closed_us + CLOSED_MS * INT64_C(1000);
-    return set_state(move, org, "closed", CLOSED_MS) && has_no_claims(move, org) &&
-           catch_up(move, org, until_us) && hold(move, move->from.snapshot) &&
-           hold(move, move->to.snapshot) &&
-           move_compare(move, org, move->rows <= MOVE_EXACT_MAX, move->from.snapshot,
-                        move->to.snapshot, &move->rows) &&
-           clock_mono_us() < until_us &&
-           move_ask(move, move->from.admin, SQL_KEEP_CLOSED, PARAMS(org)) == ST_OK &&
-           move_answered(move->from.admin, 0)[0] != '\0' &&
-           clock_mono_us() < move->closed_us + KEPT_MS * INT64_C(1000);
-}
-
-enum status move_close(struct move *move, const char *org)
-{
-    int64_t rows;
-
-    /* Reads the rows that will be compared, so that they are in memory, and counts them. They still
-       change. */
-    if (!move_compare(move, org, false, move->from.admin, move->to.admin, &rows))
-        *move->failure = (struct convctl_failure){NULL, NULL};
-    move->rows = rows;
-    move_show(move, "waiting for the deliveries under way in cell %s", move->from.name);
-    if (!drain(move, org))
+    if (move_ask(move, move->to.admin, SQL_DISABLE, PARAMS(org)) != ST_OK ||
+        move_ask(move, move->to.admin, SQL_UNSUBSCRIBE, PARAMS(org)) != ST_OK)
         return ST_REFUSED;
-    for (int i = 0; i < TRIES; i++) {
-        move->is_held = close_once(move, org);
-        if (move->is_held)
-            return ST_OK;
-        move_let_go(move);
-        /* Opens it, so that the seal catches up with the entries that it skipped, and drains
-           again. */
-        if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org)) != ST_OK || !drain(move, org))
+    return move_ask_again(move, move->from.admin, SQL_UNPUBLISH, PARAMS(org));
+}
+
+static enum status delete_from(struct move *move, const struct cell *cell, const char *org,
+                               const char *table)
+{
+    const char *const most = arena_printf(move->arena, "%d", DELETE_ROWS);
+
+    do
+        if (move_ask(move, cell->admin, SQL_DELETE_ROWS, PARAMS(org, table, most)) != ST_OK)
             return ST_REFUSED;
-    }
-    return move->failure->code != NULL
-               ? ST_REFUSED
-               : move_failed(move, "timeout", "the organization would be closed for too long");
+    while (strcmp(move_answered(cell->admin, 0), "0") != 0);
+    return ST_OK;
+}
+
+enum status move_delete_rows(struct move *move, const struct cell *cell, const char *org)
+{
+    struct db_admin *const tables = cell->bulk;
+
+    if (move_ask(move, tables, SQL_LIST_COPIES, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    for (size_t i = 0; i < db_admin_rows(tables); i++)
+        if (delete_from(move, cell, org, db_admin_value(tables, i, LIST_COPIES_NAME)) != ST_OK)
+            return ST_REFUSED;
+    return ST_OK;
 }

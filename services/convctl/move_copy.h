@@ -1,33 +1,34 @@
 /*
  * move_copy - makes the rows of an organization the same in two cells, and keeps them so.
  *
- * What     A subscription copies the rows and follows their changes. Then the organization is
- *          closed in its cell, for less than two seconds, and both copies are compared.
+ * What     The old cell's server makes a replication slot, with a snapshot that its changes follow.
+ *          Rows are copied from that snapshot, in the new cell by transactions of half a second: the
+ *          seal of everybody there waits for each of them. The copy is compared with the snapshot
+ *          before anything follows. Then a subscription applies what has changed since. It is the
+ *          record that the rows are there: without it, a copy begins again.
  * Threads  One thread.
- * Fails    As move_cells.h. If closing fails, the organization is served as before.
+ * Fails    As move_cells.h. The organization is served as before.
  */
 #ifndef SERVICES_CONVCTL_MOVE_COPY_H
 #define SERVICES_CONVCTL_MOVE_COPY_H
 
 #include "services/convctl/move_cells.h"
 
-/* Up to this many rows are compared one by one while the organization is closed; above it, only the
-   number of rows in each table. */
-#define MOVE_EXACT_MAX 100000
+/* Copies and compares the rows, and begins to follow them, unless an earlier call has. */
+MUST_CHECK enum status move_copy(struct move *move, const char *org);
+/* Waits until the new cell has all but the last changes, however long it takes, as long as there is
+   progress. */
+MUST_CHECK enum status move_await_changes(struct move *move, const char *org);
+/* Bytes of write-ahead log that the new cell has not confirmed, up to the position `end` or, if NULL,
+   the end of the log. Negative: it failed. */
+MUST_CHECK int64_t move_lag(struct move *move, const char *org, const char *end);
 
-/* By the latest READ_CELL of the new cell: its rows come from a move, and are not a copy that was
-   served. */
-bool move_has_brought(const struct move *move);
-MUST_CHECK enum status move_begin_copying(struct move *move, const char *org);
-/* Waits however long it takes, as long as the copy makes progress and does not keep failing. */
-MUST_CHECK enum status move_await_copy(struct move *move, const char *org);
-/* Sets move->rows, the number of rows. */
-MUST_CHECK enum status move_close(struct move *move, const char *org);
-
-/* Whether both cells have the same rows. *rows: the number in the first. */
-MUST_CHECK bool move_compare(struct move *move, const char *org, bool is_exact,
-                             struct db_admin *from, struct db_admin *to, int64_t *rows);
-/* Releases the snapshots of the moment of closing. */
-void move_let_go(struct move *move);
+/* Whether what both bulk connections see is the same. Sets move->rows. */
+MUST_CHECK enum status move_compare(struct move *move, const char *org);
+/* Removes subscription, slot and publication. Safe to repeat. */
+MUST_CHECK enum status move_stop_following(struct move *move, const char *org);
+/* Deletes the rows, in short transactions. */
+MUST_CHECK enum status move_delete_rows(struct move *move, const struct cell *cell,
+                                        const char *org);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * move_lost - ends a move in the old cell when the new cell's database is lost for good.
  *
- * What     Opens the organization again, and drops its slots and publication, so that no
+ * What     Opens the organization again, and drops its slot and publication, so that no
  *          write-ahead log is kept for them. Safe to repeat.
  * Threads  One thread.
  * Fails    As move_cells.h.
@@ -10,9 +10,6 @@
 #define SERVICES_CONVCTL_MOVE_LOST_H
 
 #include "services/convctl/move_cells.h"
-
-/* Before rows are copied: records the names of the slots that move_end_alone() has to drop. */
-MUST_CHECK enum status move_note_slots(struct move *move, const char *org);
 
 MUST_CHECK enum status move_end_alone(struct move *move, const char *org);
 

@@ -5,6 +5,8 @@
 
 #include "common/base/clock.h"
 
+enum { CONNECT_S = 5 };
+
 /* -- before ------------------------------------------------------------------------------------ */
 
 static enum status expect_settings(struct move *move, const char *org)
@@ -16,13 +18,6 @@ static enum status expect_settings(struct move *move, const char *org)
                            arena_printf(move->arena,
                                         "the database of cell %s needs wal_level = logical",
                                         move->from.name));
-    if (!move_is_true(move->from.admin, READ_CELL_SEES_SESSIONS))
-        return move_failed(
-            move, "conflict",
-            arena_printf(move->arena,
-                         "in the database of cell %s, track_activities must be on, and this "
-                         "user needs pg_read_all_stats",
-                         move->from.name));
     return ST_OK;
 }
 
@@ -84,57 +79,78 @@ static const char *name_oldest(struct move *move, int open_for_s)
                         move_answered(on, READ_OLDEST_PID), move_answered(on, READ_OLDEST_NAME));
 }
 
-static const char *explain(struct move *move, bool is_followed)
+enum status move_failed_standing(struct move *move)
 {
-    const char *const oldest = name_oldest(move, move->give_up_s);
+    const char *const why =
+        move_is_true(move->to.admin, READ_FOLLOWING_IS_FOLLOWED)
+            ? arena_printf(move->arena, "a table may be locked; see the log of cell %s's database",
+                           move->to.name)
+            : arena_printf(move->arena,
+                           "no worker of cell %s follows cell %s: none is free "
+                           "(max_logical_replication_workers, max_worker_processes), or the "
+                           "database cannot connect to the other one; see its log",
+                           move->to.name, move->from.name);
 
-    if (oldest != NULL)
-        return oldest;
-    if (is_followed)
-        return arena_printf(move->arena,
-                            "possible causes: max_logical_replication_workers, "
-                            "max_worker_processes, max_wal_senders or max_replication_slots is "
-                            "used up, or a table is locked; see the logs of both databases");
-    return arena_printf(
-        move->arena,
-        "no worker of cell %s follows cell %s: none is free (max_logical_replication_workers, "
-        "max_worker_processes), or the database cannot connect to the other one; see its log",
-        move->to.name, move->from.name);
-}
-
-enum status move_failed_standing(struct move *move, const char *org)
-{
-    const char *copied, *tables, *why;
-    bool is_followed;
-
-    if (move_ask(move, move->to.admin, SQL_READ_COPYING, PARAMS(org)) != ST_OK)
-        return ST_REFUSED;
-    copied = arena_printf(move->arena, "%s", move_answered(move->to.admin, READ_COPYING_COPIED));
-    tables = arena_printf(move->arena, "%s", move_answered(move->to.admin, READ_COPYING_TABLES));
-    is_followed = move_is_true(move->to.admin, READ_COPYING_IS_FOLLOWED);
-    why = explain(move, is_followed);
     return move_failed(
         move, "timeout",
         arena_printf(move->arena,
-                     "the copy has made no progress for %d seconds, with %s of %s tables copied: "
-                     "%s; repeat the call to resume, or undo the move with --abort",
-                     move->give_up_s, copied, tables, why));
+                     "all rows are copied, but what has changed since has not arrived for %d "
+                     "seconds: %s; repeat the call to resume, or undo the move with --abort",
+                     move->give_up_s, why));
 }
 
-enum status move_create_slot(struct move *move, const char *org)
+/* -- the slot ---------------------------------------------------------------------------------- */
+
+static enum status slot_failed(struct move *move, const struct db_admin *sender)
 {
     const char *oldest;
 
-    if (move_ask_within(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) == ST_OK)
-        return ST_OK;
-    if (strcmp(move->failure->code, "timeout") != 0)
-        return ST_REFUSED;
+    if (strcmp(db_admin_sqlstate(sender), MOVE_LOCK_NOT_AVAILABLE) != 0)
+        return move_failed(move, "server_error",
+                           arena_printf(move->arena, "create_slot, in the database of cell %s: %s",
+                                        move->from.name, db_admin_error(sender)));
     oldest = name_oldest(move, 0);
     return move_failed(move, "timeout",
                        arena_printf(move->arena,
                                     "a replication slot has waited for the transactions that are "
                                     "open in the server of cell %s for more than %d seconds: %s; "
-                                    "repeat the call to resume, or undo the move with --abort",
+                                    "repeat the call to begin again, or undo the move with "
+                                    "--abort",
                                     move->from.name, move->give_up_s,
                                     oldest != NULL ? oldest : "all of them have ended by now"));
+}
+
+/* The snapshot is there for as long as the sender does nothing else. */
+static enum status create_and_import(struct move *move, const char *command,
+                                     struct db_admin *sender)
+{
+    enum { SNAPSHOT_NAME = 2 }; /* of the columns that the command returns */
+    const char *const limit =
+        arena_printf(move->arena, "SET lock_timeout = '%ds'", move->give_up_s);
+
+    if (db_admin_script(sender, limit) != ST_OK || db_admin_script(sender, command) != ST_OK)
+        return slot_failed(move, sender);
+    return move_script(move, move->from.bulk,
+                       arena_printf(move->arena,
+                                    "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; "
+                                    "SET TRANSACTION SNAPSHOT '%s'",
+                                    db_admin_value(sender, 0, SNAPSHOT_NAME)));
+}
+
+enum status move_create_slot(struct move *move, const char *org)
+{
+    char error[DB_ADMIN_WHY];
+    struct db_admin *sender;
+    enum status st;
+
+    if (move_ask(move, move->from.admin, SQL_CREATE_SLOT, PARAMS(org)) != ST_OK)
+        return ST_REFUSED;
+    if (db_admin_open_sender(move->from_url, "convctl cell move", CONNECT_S, &sender, error) !=
+        ST_OK)
+        return move_failed(
+            move, "service_unavailable",
+            arena_printf(move->arena, "the database of cell %s: %s", move->from.name, error));
+    st = create_and_import(move, move_answered(move->from.admin, 0), sender);
+    db_admin_free(sender);
+    return st;
 }

@@ -25,11 +25,13 @@ struct move_progress {
    move->give_up_s. */
 bool move_comes_on(struct move *move, struct move_progress *progress, const char *now);
 
-/* Fills the failure with the likely reason why the copy is stuck. Queries both databases. */
-enum status move_failed_standing(struct move *move, const char *org);
+/* Fills the failure with the likely reason why changes do not arrive, by the latest
+   READ_FOLLOWING. */
+enum status move_failed_standing(struct move *move);
 
-/* Creates the slot. PostgreSQL first waits for all transactions that have written in the old cell's
-   server; this gives up after move->give_up_s. */
+/* Creates the slot, and has the old cell's bulk connection see the rows as of then, until
+   move_let_go(). PostgreSQL first waits for all transactions that have written in the old cell's
+   server; this gives up if one of them takes longer than move->give_up_s. */
 MUST_CHECK enum status move_create_slot(struct move *move, const char *org);
 
 #endif

@@ -3,8 +3,8 @@
 
 -- leaving:  to another cell. All goes on but new attempts to deliver, and these too where nobody goes on with the
 --           move for a minute.
--- closed:   nothing is written any more, and no command is run, for a while (audit.closed_for()): should nobody
---           go on with the move, it is as if it were leaving.
+-- closed:   nothing is written any more, and no command is run. Should nobody go on with the move, the seal makes it
+--           leaving again after ten seconds (audit.move_expire()).
 -- gone:     likewise, for good: it is served elsewhere, and whoever does not know yet is refused.
 -- arriving: from another cell. Its rows come in, and nobody touches them.
 CREATE TABLE audit.moving (
@@ -14,16 +14,10 @@ CREATE TABLE audit.moving (
 );
 GRANT SELECT ON audit.moving TO conv_audit, conv_conversation, conv_search, conv_webhook;
 
-CREATE FUNCTION audit.closed_for() RETURNS interval
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN interval '10 seconds';
-
--- Organizations that another cell serves, or will in a moment.
+-- Organizations that another cell serves, or will in a moment. No clock decides: what was closed by a state is open
+-- by another one.
 CREATE VIEW audit.closed AS
-SELECT organization_id
-  FROM audit.moving
- WHERE state IN ('gone', 'arriving')
-    OR (state = 'closed' AND since > clock_timestamp() - audit.closed_for());
+SELECT organization_id FROM audit.moving WHERE state <> 'leaving';
 GRANT SELECT ON audit.closed TO conv_audit, conv_conversation, conv_search, conv_webhook;
 
 -- Those of which no delivery is begun.
@@ -179,8 +173,8 @@ AS $$
 $$;
 REVOKE ALL ON FUNCTION audit.partitions() FROM PUBLIC;
 
--- `conninfo` leads to the other cell. Rows are copied, and followed by what changes. What fails is said without
--- the statement, since that has a password in it.
+-- `conninfo` leads to the other cell. The rows are there, as they were when the slot was made; from now on they are
+-- followed by what has changed since. What fails is said without the statement, since that has a password in it.
 CREATE FUNCTION audit.move_subscribe(organization uuid, conninfo text) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
@@ -189,31 +183,27 @@ DECLARE
   name constant text := audit.move_name(organization);
 BEGIN
   EXECUTE format('CREATE SUBSCRIPTION %I CONNECTION %L PUBLICATION %I
-                  WITH (create_slot = false, slot_name = %L)', name, conninfo, name, name);
+                  WITH (create_slot = false, copy_data = false, slot_name = %L)', name, conninfo, name, name);
 EXCEPTION WHEN OTHERS THEN
   RAISE SQLSTATE '08006' USING MESSAGE = SQLERRM;
 END
 $$;
 REVOKE ALL ON FUNCTION audit.move_subscribe(uuid, text) FROM PUBLIC;
 
--- Nothing is copied or followed any more. Slots at the other cell's server by which tables were being copied have
--- names like this; NULL: there is no subscription.
-CREATE FUNCTION audit.move_disable(organization uuid) RETURNS text
+-- Nothing is followed any more. False: there is no subscription.
+CREATE FUNCTION audit.move_disable(organization uuid) RETURNS boolean
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
   name constant text := audit.move_name(organization);
-  subscription constant oid := (SELECT oid FROM pg_subscription
-                                WHERE subname = name
-                                  AND subdbid = (SELECT oid FROM pg_database
-                                                  WHERE datname = current_database()));
 BEGIN
-  IF subscription IS NULL THEN
-    RETURN NULL;
+  IF NOT EXISTS (SELECT FROM pg_subscription JOIN pg_database ON pg_database.oid = subdbid
+                  WHERE subname = name AND datname = current_database()) THEN
+    RETURN false;
   END IF;
   EXECUTE format('ALTER SUBSCRIPTION %I DISABLE', name);
-  RETURN format('pg\_%s\_sync\_%%\_%s', subscription, (SELECT system_identifier FROM pg_control_system()));
+  RETURN true;
 END
 $$;
 REVOKE ALL ON FUNCTION audit.move_disable(uuid) FROM PUBLIC;
@@ -225,7 +215,7 @@ AS $$
 DECLARE
   name constant text := audit.move_name(organization);
 BEGIN
-  IF audit.move_disable(organization) IS NOT NULL THEN
+  IF audit.move_disable(organization) THEN
     EXECUTE format('ALTER SUBSCRIPTION %I SET (slot_name = NONE)', name);
     EXECUTE format('DROP SUBSCRIPTION %I', name);
   END IF;
@@ -235,60 +225,43 @@ REVOKE ALL ON FUNCTION audit.move_unsubscribe(uuid) FROM PUBLIC;
 
 -- -- both -----------------------------------------------------------------------------------------
 
--- From here on it is served here. Entries that the other cell had not sealed yet, or that were passed over here
--- while it was closed, get a number of today, so that the seal finds them. The seal does nothing meanwhile: what it was about to seal is sealed then.
-CREATE FUNCTION audit.move_open(organization uuid) RETURNS void
-LANGUAGE plpgsql
-SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-  LOCK TABLE audit.sealing IN EXCLUSIVE MODE;
-  UPDATE audit.entries AS entry SET xid = audit.number_of(pg_current_xact_id())
-   WHERE organization_id = organization
-     AND (xid, organization_id, request_id) >
-         ALL (SELECT last_xid, organization_id, last_request_id FROM audit.blocks
-               WHERE organization_id = organization ORDER BY number DESC LIMIT 1);
-  DELETE FROM audit.moving WHERE organization_id = organization;
-END
-$$;
-REVOKE ALL ON FUNCTION audit.move_open(uuid) FROM PUBLIC;
-
--- How many rows each table has of it; with `is_exact`, a sum over what is in them as well.
-CREATE FUNCTION audit.move_sums(organization uuid, is_exact boolean) RETURNS TABLE (name text, sums text)
+-- How many rows each table has of it, and a sum over what is in them, which must be the same in any session of any
+-- server.
+CREATE FUNCTION audit.move_sums(organization uuid) RETURNS TABLE (name text, n bigint, sum numeric)
 LANGUAGE plpgsql STABLE
 SET search_path = pg_catalog, pg_temp
+SET timezone = 'UTC'
+SET datestyle = 'ISO'
+SET intervalstyle = 'postgres'
+SET bytea_output = 'hex'
+SET extra_float_digits = 3
 AS $$
 BEGIN
   FOREACH name IN ARRAY audit.moved_tables() LOOP
-    EXECUTE format('SELECT count(*)::text %s FROM %s AS t WHERE organization_id = %L',
-                   CASE WHEN is_exact THEN '|| '' '' || coalesce(sum(hashtextextended(t::text, 0)::numeric), 0)'
-                        ELSE '' END, name, organization) INTO sums;
+    EXECUTE format('SELECT count(*), coalesce(sum(hashtextextended(t::text, 0)), 0)
+                      FROM %s AS t WHERE organization_id = %L', name, organization) INTO n, sum;
     RETURN NEXT;
   END LOOP;
 END
 $$;
-REVOKE ALL ON FUNCTION audit.move_sums(uuid, boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION audit.move_sums(uuid) FROM PUBLIC;
 
--- Deletes about `most` rows of it; how many there were.
-CREATE FUNCTION audit.move_delete(organization uuid, most integer) RETURNS integer
+-- Deletes about `most` rows of it from one of audit.moved_tables(), which has none in those before; how many there
+-- were. By an index: the rows that were deleted before are passed over there.
+CREATE FUNCTION audit.move_delete(organization uuid, moved text, most integer) RETURNS integer
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET enable_seqscan = off
 AS $$
 DECLARE
-  deleted integer := 0;
-  n integer;
-  found text;
+  deleted integer;
 BEGIN
-  FOREACH found IN ARRAY audit.moved_tables() LOOP
-    EXIT WHEN deleted >= most;
-    -- Another partition may have a row of it at the same place, which then goes as well.
-    EXECUTE format('DELETE FROM %1$s WHERE organization_id = %2$L AND ctid = ANY
-                    (ARRAY(SELECT ctid FROM %1$s WHERE organization_id = %2$L LIMIT %3$s))',
-                   found, organization, most - deleted);
-    GET DIAGNOSTICS n = ROW_COUNT;
-    deleted := deleted + n;
-  END LOOP;
+  -- Another partition may have a row of it at the same place, which then goes as well.
+  EXECUTE format('DELETE FROM %1$s WHERE organization_id = %2$L AND ctid = ANY
+                  (ARRAY(SELECT ctid FROM %1$s WHERE organization_id = %2$L LIMIT %3$s))',
+                 moved, organization, most);
+  GET DIAGNOSTICS deleted = ROW_COUNT;
   RETURN deleted;
 END
 $$;
-REVOKE ALL ON FUNCTION audit.move_delete(uuid, integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION audit.move_delete(uuid, text, integer) FROM PUBLIC;

@@ -1,4 +1,4 @@
--- Creates the slot. Needs its own transaction: one that has written cannot create a slot.   $1 organization
--- columns: created
-SELECT count(pg_create_logical_replication_slot(audit.move_name($1::uuid), 'pgoutput')) AS created
- WHERE NOT EXISTS (SELECT FROM pg_replication_slots WHERE slot_name = audit.move_name($1::uuid))
+-- The replication command that creates the slot and exports the snapshot that its changes follow.   $1 organization
+-- columns: command
+SELECT format('CREATE_REPLICATION_SLOT %I LOGICAL pgoutput (SNAPSHOT ''export'')', audit.move_name($1::uuid))
+         AS command

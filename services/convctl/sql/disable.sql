@@ -1,2 +1,3 @@
--- columns: slots
-SELECT audit.move_disable($1::uuid) AS slots
+-- Stops following the other cell.   $1 organization
+-- columns: disabled
+SELECT audit.move_disable($1::uuid) AS disabled

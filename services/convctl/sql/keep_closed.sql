@@ -1,7 +1,6 @@
--- Closes the organization for good, unless it has been closed for so long that it may be open again.
+-- Closes the organization for good, unless it has been opened because nobody seemed to go on with the move.
 -- $1 organization
 -- columns: organization_id
 UPDATE audit.moving SET state = 'gone', since = clock_timestamp()
- WHERE organization_id = $1::uuid
-   AND (state = 'gone' OR state = 'closed' AND since > clock_timestamp() - audit.closed_for() * 0.8)
+ WHERE organization_id = $1::uuid AND state IN ('gone', 'closed')
 RETURNING organization_id

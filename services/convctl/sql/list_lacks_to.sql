@@ -1,15 +1,12 @@
--- What the new cell's server has too little of. It needs one worker to follow and one to copy, and a replication
--- origin for each; there may be as many origins as slots. Workers of parallel queries are not counted, since they end
--- by themselves.
+-- What the new cell's server has too little of. It needs a worker to follow, and a replication origin; there may be as
+-- many origins as slots. Workers of parallel queries are not counted, since they end by themselves.
 -- columns: setting needed free
 SELECT setting, needed, greatest(free, 0) AS free
-  FROM (VALUES ('max_logical_replication_workers', 2,
+  FROM (VALUES ('max_logical_replication_workers', 1,
                 current_setting('max_logical_replication_workers')::bigint
                   - (SELECT count(*) FROM pg_stat_activity
                       WHERE backend_type LIKE 'logical replication%worker')),
-               ('max_sync_workers_per_subscription', 1,
-                current_setting('max_sync_workers_per_subscription')::bigint),
-               ('max_worker_processes', 2,
+               ('max_worker_processes', 1,
                 current_setting('max_worker_processes')::bigint
                   - (SELECT count(*) FROM pg_stat_activity
                       WHERE backend_type NOT IN
@@ -17,7 +14,7 @@ SELECT setting, needed, greatest(free, 0) AS free
                              'background writer', 'checkpointer', 'client backend',
                              'parallel worker', 'startup', 'walreceiver', 'walsender',
                              'walwriter'))),
-               ('max_replication_slots', 2,
+               ('max_replication_slots', 1,
                 current_setting('max_replication_slots')::bigint
                   - (SELECT count(*) FROM pg_replication_origin_status))) AS had (setting, needed, free)
  WHERE free < needed

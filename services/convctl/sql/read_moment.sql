@@ -1,2 +1,0 @@
--- columns: moment
-SELECT clock_timestamp()::text AS moment
