@@ -26,6 +26,7 @@ struct access {
     const char *cells; /* names, separated by commas; new organizations go into the first */
     int64_t upkeep_due_us, busiest_due_us; /* clock_mono_us() */
     struct metric *busiest, *answers;
+    int64_t cleaned_s; /* Unix seconds of the last upkeep that left nothing; 0: none yet */
     char no_password_hash[CRYPTO_PASSWORD_TEXT]; /* of a random password, for unknown emails */
 };
 

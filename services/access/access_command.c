@@ -175,6 +175,7 @@ enum {
     MINUTE_S = 60,
     KEEP_MINUTES = 1,
     KEEP_USAGE_MINUTES = 8 * 24 * 60,
+    LATE_S = 60,     /* rows may still come for a time so long before */
     ROWS_MAX = 1000, /* at once, because others wait */
     TIMEOUT_US = 5 * 1000 * 1000,
 };
@@ -192,24 +193,36 @@ static enum status clean_some(struct db *db, struct arena *arena, int statement,
     return st;
 }
 
-static enum status clean(struct db *db, struct arena *arena, bool *is_done)
+/* From which window or minute on rows may be, to one that is to be kept. */
+static void add_span(struct params *params, struct arena *arena, const struct access *self,
+                     int64_t now_s, int unit_s, int keep)
 {
-    int64_t now_s = clock_us() / 1000000;
+    const int64_t from = (self->cleaned_s - LATE_S) / unit_s - keep;
+
+    params_add_int(params, arena, now_s / unit_s - keep);
+    params_add_int(params, arena, self->cleaned_s > 0 ? from : 0);
+}
+
+static enum status clean(struct db *db, struct arena *arena, struct access *self, bool *is_done)
+{
+    const int64_t now_s = clock_us() / 1000000;
     struct params windows = {0}, minutes = {0}, sessions = {0}, networks = {0}, usage = {0};
     enum status st;
 
-    params_add_int(&windows, arena, now_s / WINDOW_S - KEEP_WINDOWS);
+    add_span(&windows, arena, self, now_s, WINDOW_S, KEEP_WINDOWS);
     st = db_once(db, SQL_CLEAN_QUOTA, &windows, TIMEOUT_US);
-    params_add_int(&minutes, arena, now_s / MINUTE_S - KEEP_MINUTES);
+    add_span(&minutes, arena, self, now_s, MINUTE_S, KEEP_MINUTES);
     if (st == ST_OK)
         st = db_once(db, SQL_CLEAN_ATTEMPTS, &minutes, TIMEOUT_US);
     if (st == ST_OK)
         st = clean_some(db, arena, SQL_CLEAN_SESSIONS, &sessions, is_done);
     if (st == ST_OK)
         st = clean_some(db, arena, SQL_CLEAN_SIGN_IN_NETWORKS, &networks, is_done);
-    params_add_int(&usage, arena, now_s / MINUTE_S - KEEP_USAGE_MINUTES);
+    add_span(&usage, arena, self, now_s, MINUTE_S, KEEP_USAGE_MINUTES);
     if (st == ST_OK)
         st = clean_some(db, arena, SQL_CLEAN_USAGE, &usage, is_done);
+    if (st == ST_OK && *is_done)
+        self->cleaned_s = now_s;
     return st;
 }
 
@@ -221,7 +234,7 @@ void access_upkeep(struct db *db, struct arena *arena, void *service)
 
     if (clock_mono_us() < self->upkeep_due_us || !db_is_up(db))
         return;
-    st = clean(db, arena, &is_done);
+    st = clean(db, arena, self, &is_done);
     self->upkeep_due_us = is_done ? clock_mono_us() + WINDOW_S * 1000000LL : 0;
     if (st != ST_OK)
         LOG(LOG_WARNING, "could not delete expired rows; retrying in ten seconds",

@@ -202,7 +202,7 @@ Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = 
     cr_assert(says(ASK(SQL_READ_USAGE_OF_KEYS, ORG, "28333320", "28333365", "15", "15", "1667"),
                    "\"points\" : [45, 1, 0]"),
               "a quarter ends between the two minutes");
-    ASK(SQL_CLEAN_USAGE, "28333335", "100");
+    ASK(SQL_CLEAN_USAGE, "28333335", "0", "100");
     cr_assert_eq(postgres_integer(server.url, "SELECT min(minute) FROM access.usage"), 28333335);
 }
 
@@ -480,7 +480,7 @@ Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
 {
     ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false");
     ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "778", "60", "100", "250", "false");
-    ASK(SQL_CLEAN_QUOTA, "778");
+    ASK(SQL_CLEAN_QUOTA, "778", "0");
     cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.quota"), 2);
     cr_assert_eq(postgres_integer(server.url, "SELECT min(period) FROM access.quota"), 778);
 }
