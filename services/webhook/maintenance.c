@@ -139,12 +139,14 @@ void webhook_outbox_stats_open(struct webhook *self)
                           "How long the endpoints that have failed for longest have been failing");
 }
 
-static enum status read_outbox_stats(struct db *db, struct webhook *self)
+static enum status read_outbox_stats(struct db *db, struct arena *arena, struct webhook *self)
 {
-    const struct params none = {0};
+    struct params from = {0};
     const struct db_rows *rows;
-    enum status st = db_once(db, SQL_READ_OUTBOX_STATS, &none, STATS_TIMEOUT_US);
+    enum status st;
 
+    params_add_int(&from, arena, self->outbox_oldest);
+    st = db_once(db, SQL_READ_OUTBOX_STATS, &from, STATS_TIMEOUT_US);
     if (st != ST_OK)
         return st;
     rows = db_result(db, 0);
@@ -152,6 +154,7 @@ static enum status read_outbox_stats(struct db *db, struct webhook *self)
     for (int i = 0; i < WEBHOOK_HEALTHS; i++)
         metric_set(self->endpoints[i], db_value_int(rows, 0, READ_OUTBOX_STATS_HEALTHY + i));
     metric_set(self->retries, db_value_int(rows, 0, READ_OUTBOX_STATS_RETRIES));
+    self->outbox_oldest = db_value_int(rows, 0, READ_OUTBOX_STATS_OLDEST);
     return ST_OK;
 }
 
@@ -188,7 +191,7 @@ void webhook_outbox_stats(struct db *db, struct arena *arena, struct webhook *se
     if (clock_mono_us() < self->outbox_stats_due_us || !db_is_up(db))
         return;
     self->outbox_stats_due_us = in_seconds(STATS_EVERY_S);
-    st = read_outbox_stats(db, self);
+    st = read_outbox_stats(db, arena, self);
     if (st == ST_OK)
         st = list_failing(db, arena, self);
     if (st != ST_OK)
@@ -309,8 +312,8 @@ static bool add_rekeyed(struct db *db, struct arena *arena, const struct secret_
     return true;
 }
 
-/* One transaction for the step, with the queue's lock: the sender's statements update endpoints by
-   ctid, and any update moves them. */
+/* One transaction for the step, with the queue's lock: report_failing.sql updates endpoints by ctid, and any
+   update moves them. */
 static enum status write_step(struct db *db, struct arena *arena, struct webhook *self,
                               const struct endpoint_secret *secrets, size_t n)
 {

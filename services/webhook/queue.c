@@ -11,6 +11,7 @@
 #include "common/db/db_url.h"
 #include "common/db/params.h"
 #include "common/json/json.h"
+#include "services/webhook/bounds.h"
 #include "webhook_sql.h"
 
 enum {
@@ -29,7 +30,8 @@ enum {
 
 struct queue {
     struct db *db;
-    struct arena arena;         /* of one transaction */
+    struct arena arena; /* of one transaction */
+    struct bounds bounds;
     char worker[UUID_TEXT + 1]; /* the owner of our claims */
     /* The organizations that had the last turn of fan-out and of resends. */
     char served[UUID_TEXT + 1], resent[UUID_TEXT + 1];
@@ -51,6 +53,7 @@ struct queue *queue_new(const struct queue_options *options)
     uuid_format(&(struct uuid){0}, queue->served);
     uuid_format(&(struct uuid){0}, queue->resent);
     arena_init(&queue->arena, ARENA_MAX);
+    bounds_init(&queue->bounds);
     queue->db = db_new(&(struct db_options){
         .url = options->database_url,
         .name = options->name,
@@ -71,6 +74,7 @@ void queue_free(struct queue *queue)
     if (queue == NULL)
         return;
     db_free(queue->db);
+    bounds_release(&queue->bounds);
     arena_release(&queue->arena);
     free(queue);
 }
@@ -81,9 +85,9 @@ bool queue_is_up(struct queue *queue)
     return db_connect(queue->db, CONNECT_MS) == ST_OK;
 }
 
-static struct str number(struct queue *queue, int value)
+static struct str number(struct queue *queue, int64_t value)
 {
-    return str_of(arena_printf(&queue->arena, "%d", value));
+    return str_of(arena_printf(&queue->arena, "%lld", (long long)value));
 }
 
 /* -- what ended ------------------------------------------------------------------------------- */
@@ -202,9 +206,18 @@ static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
         str_of(queue->worker),
         quick[0],
         quick[1],
+        number(queue, queue->bounds.claims),
+        number(queue, queue->bounds.turns),
     };
 
     return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
+}
+
+static size_t add_recover(struct queue *queue)
+{
+    const db_param params[] = {number(queue, queue->bounds.claims)};
+
+    return db_add(queue->db, SQL_RECOVER, params, ARRAY_SIZE(params));
 }
 
 static void add_renew(struct queue *queue, struct str claimed)
@@ -216,7 +229,7 @@ static void add_renew(struct queue *queue, struct str claimed)
 
 static size_t add_release(struct queue *queue, struct str claimed)
 {
-    const db_param params[] = {str_of(queue->worker), claimed};
+    const db_param params[] = {str_of(queue->worker), claimed, number(queue, queue->bounds.claims)};
 
     return db_add(queue->db, SQL_RELEASE, params, ARRAY_SIZE(params));
 }
@@ -252,7 +265,8 @@ static size_t add_fan_out(struct queue *queue)
 {
     const db_param params[] = {
         number(queue, FANNED_AIM), number(queue, EVENTS_MAX),    number(queue, ORGANIZATIONS_MAX),
-        str_of(queue->served),     number(queue, queue->budget),
+        str_of(queue->served),     number(queue, queue->budget), queue->bounds.seen,
+        queue->bounds.left_over,   queue->bounds.left_since,
     };
 
     return db_add(queue->db, SQL_FAN_OUT, params, ARRAY_SIZE(params));
@@ -276,6 +290,7 @@ static void read_fan_out(struct queue *queue, const struct db_rows *rows, struct
     out->n_unrecorded = db_value_int(rows, 0, FAN_OUT_UNRECORDED);
     out->has_more_events = db_value_bool(rows, 0, FAN_OUT_HAS_MORE);
     remember(queue->served, db_value(rows, 0, FAN_OUT_SERVED));
+    bounds_keep_events(&queue->bounds, rows);
 }
 
 static size_t add_resends(struct queue *queue)
@@ -302,6 +317,7 @@ static size_t add_retries(struct queue *queue)
         number(queue, RETRIED_ENDPOINTS),
         number(queue, RETRIED_EACH),
         number(queue, queue->budget / RETRIES_PART),
+        number(queue, queue->bounds.retries),
     };
 
     return db_add(queue->db, SQL_QUEUE_RETRIES, params, ARRAY_SIZE(params));
@@ -318,8 +334,19 @@ static void read_retries(const struct db_rows *rows, struct queue_result *out)
 
 /* The index of each statement in the batch; 0 = not in it (the first is lock_queue.sql). */
 struct places {
-    size_t complete, release, recover, fan_out, resends, retries, claim;
+    size_t complete, release, recover, fan_out, resends, retries, claim, bounds;
 };
+
+static size_t add_bounds(struct queue *queue)
+{
+    const db_param params[] = {
+        number(queue, queue->bounds.claims),
+        number(queue, queue->bounds.turns),
+        number(queue, queue->bounds.retries),
+    };
+
+    return db_add(queue->db, SQL_FIND_BOUNDS, params, ARRAY_SIZE(params));
+}
 
 static struct places add_all(struct queue *queue, const struct queue_wants *wants)
 {
@@ -333,7 +360,7 @@ static struct places add_all(struct queue *queue, const struct queue_wants *want
     if (wants->claimed.p != NULL)
         at.release = add_release(queue, wants->claimed);
     if (wants->recovers)
-        at.recover = db_add(queue->db, SQL_RECOVER, NULL, 0);
+        at.recover = add_recover(queue);
     if (wants->fans_out)
         at.fan_out = add_fan_out(queue);
     if (wants->resends)
@@ -342,6 +369,7 @@ static struct places add_all(struct queue *queue, const struct queue_wants *want
         at.retries = add_retries(queue);
     if (wants->slots > 0)
         at.claim = add_claim(queue, wants);
+    at.bounds = add_bounds(queue);
     return at;
 }
 
@@ -370,6 +398,7 @@ static void read_all(struct queue *queue, const struct places *at, struct queue_
         read_retries(db_result(db, at->retries), out);
     if (at->claim > 0)
         read_claims(queue, db_result(db, at->claim), out);
+    bounds_keep_numbers(&queue->bounds, db_result(db, at->bounds));
 }
 
 enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
@@ -384,5 +413,7 @@ enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
     st = db_commit(queue->db);
     if (st == ST_OK)
         read_all(queue, &at, out);
+    else
+        bounds_forget(&queue->bounds);
     return st;
 }

@@ -29,6 +29,7 @@ struct webhook {
     struct metric *unpartitioned; /* deliveries in the log's default partition */
     struct metric *expired;       /* deliveries that waited for too long */
     int64_t outbox_stats_due_us;  /* clock_mono_us() */
+    int64_t outbox_oldest;        /* read_outbox_stats.sql begins there */
     struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS], *failing, *retries;
     struct webhook_rekey {
         bool is_done;

@@ -103,7 +103,7 @@ test('a receiver that breaks shows as degraded, then failing, then healthy again
 test('an endpoint that has failed for 5 days shows that and stays enabled', async () => {
   const page = await openAs(who, '/webhooks');
   await openNew(page, '/long');
-  await sql(`UPDATE webhook.endpoints SET consecutive_failures = 9,
+  await sql(`UPDATE webhook.progress SET consecutive_failures = 9,
              failing_since = now() - interval '5 days 1 hour' WHERE id = '${idOf(page)}'`);
   await page.reload();
   await seen(page.getByText('This endpoint has accepted nothing for 5 days.'));
@@ -149,7 +149,7 @@ const ofPath = (path) => server.taken.filter(({ url }) => url.endsWith(path));
 // Makes the endpoint's waiting retries due after `interval`.
 const delayRetries = (endpoint, interval) => sql(
   `UPDATE webhook.retries SET due_at = now() + interval '${interval}' WHERE endpoint_id = '${endpoint}';
-   UPDATE webhook.endpoints SET retry_at = now() + interval '${interval}'
+   UPDATE webhook.progress SET retry_at = now() + interval '${interval}', version = nextval('webhook.version')
     WHERE id = '${endpoint}' AND retries_waiting > 0`);
 
 test('failed deliveries are retried if the endpoint has a schedule', async () => {
@@ -216,9 +216,10 @@ test('a secret is rotated in two steps, and can be kept', async () => {
 // Uses up the organization's delivery budget for this minute.
 async function spendBudget() {
   await until(() => new Date().getSeconds() < 40, 'room in the minute', 30);
-  await sql(`INSERT INTO webhook.budgets (organization_id, minute, queued, skipped)
-             VALUES ('${who.org}', date_trunc('minute', now(), 'UTC'), 10000000, 0)
-             ON CONFLICT (organization_id) DO UPDATE SET minute = excluded.minute, queued = excluded.queued`);
+  await sql(`DELETE FROM webhook.statistics
+              WHERE organization_id = '${who.org}' AND minute >= date_trunc('minute', now(), 'UTC')`);
+  await sql(`INSERT INTO webhook.statistics (organization_id, minute, delivered, failed, queued)
+             VALUES ('${who.org}', date_trunc('minute', now(), 'UTC'), 0, 0, 10000000)`);
 }
 
 test('events beyond the budget are shown as skipped, and can be sent', async () => {

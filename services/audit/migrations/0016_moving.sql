@@ -47,7 +47,7 @@ CREATE FUNCTION audit.moved_tables() RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY['conversation.messages', 'conversation.conversations', 'conversation.contacts',
              'webhook.retries', 'webhook.resends', 'webhook.queue', 'webhook.events',
-             'webhook.deliveries', 'webhook.statistics', 'webhook.budgets', 'webhook.endpoints',
+             'webhook.deliveries', 'webhook.statistics', 'webhook.progress', 'webhook.endpoints',
              'audit.changes', 'audit.minimums', 'audit.heads', 'audit.blocks', 'audit.entries'];
 REVOKE ALL ON FUNCTION audit.moved_tables() FROM PUBLIC;
 

@@ -10,11 +10,16 @@
 -- Only a worker that is the only one with claims for this endpoint may do so. If several have some,
 -- all but one stop claiming for it until theirs are completed.
 --
--- Rows are found once and then updated by ctid: see fan_out.sql.
+-- Nothing is looked for among what is dead (migrations/0016_progress.sql): claims and endpoints with
+-- waiting deliveries from the lowest number that lives, deliveries of an endpoint from `waits_from`.
+-- An endpoint that has been passed over for long, so that much has died behind it, gets a new
+-- version: one in eight updates at most is for this. Rows are found once and then updated by ctid:
+-- see fan_out.sql. What is ordered by its number is so for the planner: no other index serves that.
 --
 --   1 free slots of this process  2 how many of them proven endpoints may take  3 how many others may
 --   4 milliseconds until a claim expires  5 the worker that claims
 --   6 the organizations of quick successes  7 their endpoints
+--   8 lower bound of the claims, 9 of the versions of endpoints with waiting deliveries
 --
 -- The data is NULL if the event was deleted while its delivery waited. Texts longer than our
 -- services write are cut; the sender then sends nothing.
@@ -23,8 +28,9 @@
 WITH busy AS MATERIALIZED (
   SELECT organization_id, endpoint_id, count(*)::integer AS n, bool_and(worker = $5::uuid) AS is_own,
          bool_or(worker < $5) AS yields
-    FROM webhook.queue
-   WHERE lease_until IS NOT NULL
+    FROM (SELECT organization_id, endpoint_id, worker FROM webhook.queue
+           WHERE fence >= $8::bigint
+           ORDER BY fence) AS q
    GROUP BY organization_id, endpoint_id
 ), quick AS MATERIALIZED (
   SELECT organization_id, id, least(count(*), 12)::integer AS n
@@ -35,20 +41,25 @@ WITH busy AS MATERIALIZED (
          coalesce(sum(b.n) FILTER (WHERE e.proven), 0)::integer AS proven
     FROM busy b
     LEFT JOIN LATERAL (
-      SELECT proven FROM webhook.endpoints
+      SELECT proven FROM webhook.progress
        WHERE organization_id = b.organization_id AND id = b.endpoint_id
-      OFFSET 0) AS e ON true
+       ORDER BY version DESC
+       LIMIT 1) AS e ON true
    GROUP BY b.organization_id
 ), with_work AS MATERIALIZED (
-  SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.ctid,
+  SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.waits_from, e.ctid,
+         e.version < pg_sequence_last_value('webhook.version') - 1000 - 8 * count(*) OVER ()
+           AS is_behind,
          CASE WHEN NOT e.proven THEN 1
               WHEN coalesce(b.is_own, true) THEN 4 + coalesce(k.n, 0)
               WHEN b.yields THEN 0
               ELSE 4 END - coalesce(b.n, 0) AS room
-    FROM webhook.endpoints e
+    FROM (SELECT *, ctid FROM webhook.progress
+           WHERE waits_from IS NOT NULL AND version >= $9::bigint
+           ORDER BY version) AS e
     LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
     LEFT JOIN quick k ON k.organization_id = e.organization_id AND k.id = e.id
-   WHERE e.has_work AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
+   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
 ), ready AS MATERIALIZED (
   SELECT e.*,
          32 - coalesce(l.n, 0) AS organization_room,
@@ -70,10 +81,10 @@ WITH busy AS MATERIALIZED (
     FROM looked_at l
    CROSS JOIN LATERAL (
      SELECT id, ctid FROM webhook.queue
-      WHERE organization_id = l.organization_id AND endpoint_id = l.id AND lease_until IS NULL
+      WHERE organization_id = l.organization_id AND endpoint_id = l.id AND id >= l.waits_from
+        AND fence IS NULL
       ORDER BY id
-      LIMIT l.room + 1
-        FOR UPDATE SKIP LOCKED) q
+      LIMIT l.room + 1) q
 ), in_kind AS (
   SELECT *, row_number() OVER (PARTITION BY organization_id, proven ORDER BY nth, turn) AS place
     FROM waiting
@@ -102,18 +113,25 @@ WITH busy AS MATERIALIZED (
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM chosen))
   RETURNING organization_id, endpoint_id, id, fence, event_id, event_type
 ), left_over AS MATERIALIZED (
-  SELECT l.ctid,
-         (SELECT count(*) FROM chosen c
-           WHERE c.organization_id = l.organization_id AND c.endpoint_id = l.id) AS n,
-         (SELECT count(*) FROM waiting w
-           WHERE w.organization_id = l.organization_id AND w.endpoint_id = l.id) AS n_waiting
+  SELECT l.ctid, c.n,
+         (SELECT id FROM waiting w
+           WHERE w.organization_id = l.organization_id AND w.endpoint_id = l.id
+             AND w.nth = c.n + 1) AS waits_from
     FROM looked_at l
-), marked_idle AS (
-  UPDATE webhook.endpoints SET has_work = false, claimed_at = clock_timestamp()
-   WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n_waiting = n))
-), marked_busy AS (
-  UPDATE webhook.endpoints SET claimed_at = clock_timestamp()
-   WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n > 0 AND n_waiting > n))
+   CROSS JOIN LATERAL (
+     SELECT count(*) AS n FROM chosen
+      WHERE organization_id = l.organization_id AND endpoint_id = l.id) AS c
+), marked AS (
+  UPDATE webhook.progress p
+     SET (waits_from, claimed_at, version) = (
+           SELECT l.waits_from, clock_timestamp(), nextval('webhook.version')
+             FROM left_over l
+            WHERE l.ctid = p.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM left_over WHERE n > 0 OR waits_from IS NULL))
+), kept_up AS (
+  UPDATE webhook.progress SET version = nextval('webhook.version')
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM with_work WHERE is_behind
+                           EXCEPT SELECT ctid FROM left_over WHERE n > 0 OR waits_from IS NULL))
 )
 SELECT c.organization_id, c.endpoint_id, c.id, c.fence,
        replace(c.event_id::text, '-', '') AS event_id, c.event_type,

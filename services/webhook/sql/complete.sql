@@ -59,13 +59,18 @@ WITH told AS MATERIALIZED (
    WHERE event_type <> 'webhook.test'
    ORDER BY organization_id, endpoint_id, event_id, state = 'succeeded' DESC, n DESC
 ), to_retry AS MATERIALIZED (
-  SELECT l.*, e.retries_waiting
+  SELECT l.*, p.retries_waiting
            + row_number() OVER (PARTITION BY l.organization_id, l.endpoint_id ORDER BY l.n) AS place
     FROM latest l
    CROSS JOIN LATERAL (
-     SELECT retries_waiting, enabled AND retry_schedule = 'standard' AS wanted FROM webhook.endpoints
+     SELECT enabled AND retry_schedule = 'standard' AS wanted FROM webhook.endpoints
       WHERE organization_id = l.organization_id AND id = l.endpoint_id
      OFFSET 0) AS e
+   CROSS JOIN LATERAL (
+     SELECT retries_waiting FROM webhook.progress
+      WHERE organization_id = l.organization_id AND id = l.endpoint_id
+      ORDER BY version DESC
+      LIMIT 1) AS p
    WHERE l.state = 'failed' AND l.error <> 'expired' AND l.retry < 6 AND e.wanted
 ), scheduled AS (
   INSERT INTO webhook.retries (organization_id, endpoint_id, event_id, event_type, previous_id, retry,
@@ -95,17 +100,33 @@ WITH told AS MATERIALIZED (
           UNION ALL
           SELECT organization_id, endpoint_id, -1, NULL FROM withdrawn) AS r
    GROUP BY organization_id, endpoint_id
+), minutes AS MATERIALIZED (
+  SELECT m.*,
+         (SELECT ctid FROM webhook.statistics
+           WHERE organization_id = m.organization_id AND minute = m.minute
+           ORDER BY version DESC
+           LIMIT 1) AS ctid
+    FROM (SELECT organization_id, date_trunc('minute', finished_at, 'UTC') AS minute,
+                 count(*) FILTER (WHERE state = 'succeeded') AS delivered,
+                 count(*) FILTER (WHERE state = 'failed') AS failed
+            FROM completed
+           GROUP BY 1, 2
+          OFFSET 0) AS m
 ), in_minutes AS (
-  INSERT INTO webhook.statistics AS s (organization_id, minute, delivered, failed)
-  SELECT organization_id, date_trunc('minute', finished_at, 'UTC'),
-         count(*) FILTER (WHERE state = 'succeeded'), count(*) FILTER (WHERE state = 'failed')
-    FROM completed
-   GROUP BY 1, 2
-  ON CONFLICT (organization_id, minute) DO UPDATE
-     SET delivered = s.delivered + excluded.delivered, failed = s.failed + excluded.failed
+  UPDATE webhook.statistics s
+     SET (version, delivered, failed) = (
+           SELECT nextval('webhook.version'), s.delivered + m.delivered, s.failed + m.failed
+             FROM minutes m
+            WHERE m.ctid = s.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM minutes WHERE ctid IS NOT NULL))
+), in_new_minutes AS (
+  INSERT INTO webhook.statistics (organization_id, minute, delivered, failed)
+  SELECT organization_id, minute, delivered, failed FROM minutes WHERE ctid IS NULL
 ), summed AS MATERIALIZED (
-  SELECT (SELECT ctid FROM webhook.endpoints e
-           WHERE e.organization_id = s.organization_id AND e.id = s.endpoint_id) AS ctid,
+  SELECT (SELECT ctid FROM webhook.progress p
+           WHERE p.organization_id = s.organization_id AND p.id = s.endpoint_id
+           ORDER BY version DESC
+           LIMIT 1) AS ctid,
          count(*) AS n, max(last_success) AS last_success,
          max(last_failure) AS last_failure,
          count(*) FILTER (WHERE n > coalesce(last_success, 0)) AS failures,
@@ -122,25 +143,25 @@ WITH told AS MATERIALIZED (
     FROM completed s
    GROUP BY organization_id, endpoint_id
 ), counted AS (
-  UPDATE webhook.endpoints e
-     SET (attempts, consecutive_failures, proven, last_success_at, last_failure_at, last_error,
-          last_http_status, failing_since, retries_waiting, retry_at) = (
-           SELECT e.attempts + s.n,
-                  CASE WHEN s.last_success IS NULL THEN e.consecutive_failures ELSE 0 END
+  UPDATE webhook.progress p
+     SET (version, attempts, consecutive_failures, proven, last_success_at, last_failure_at,
+          last_error, last_http_status, failing_since, retries_waiting, retry_at) = (
+           SELECT nextval('webhook.version'), p.attempts + s.n,
+                  CASE WHEN s.last_success IS NULL THEN p.consecutive_failures ELSE 0 END
                     + s.failures,
                   coalesce(s.last_success, 0) > coalesce(s.last_failure, 0),
-                  coalesce(s.success_at, e.last_success_at),
-                  coalesce(s.failure_at, e.last_failure_at),
-                  CASE WHEN s.last_failure IS NULL THEN e.last_error ELSE s.error END,
+                  coalesce(s.success_at, p.last_success_at),
+                  coalesce(s.failure_at, p.last_failure_at),
+                  CASE WHEN s.last_failure IS NULL THEN p.last_error ELSE s.error END,
                   s.http_status,
                   CASE WHEN s.failures = 0 THEN NULL
                        WHEN s.last_success IS NULL
-                       THEN coalesce(webhook.failing_since(e), s.failing_since)
+                       THEN coalesce(p.failing_since, s.failing_since)
                        ELSE s.failing_since END,
-                  e.retries_waiting + s.retries,
-                  CASE WHEN e.retries_waiting + s.retries > 0 THEN least(e.retry_at, s.retry_at) END
+                  p.retries_waiting + s.retries,
+                  CASE WHEN p.retries_waiting + s.retries > 0 THEN least(p.retry_at, s.retry_at) END
              FROM summed s
-            WHERE s.ctid = e.ctid)
+            WHERE s.ctid = p.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
 )
 SELECT (SELECT count(*) FROM completed) AS completed, (SELECT count(*) FROM scheduled) AS scheduled,

@@ -11,5 +11,5 @@ WITH made AS (
 )
 SELECT CASE WHEN made.id IS NULL THEN 'too_many' ELSE 'ok' END AS result,
        CASE WHEN made.id IS NOT NULL
-            THEN webhook.shown(ROW(made.*)::webhook.endpoints) END AS reply
+            THEN webhook.shown(ROW(made.*)::webhook.endpoints, NULL) END AS reply
   FROM (SELECT) AS always LEFT JOIN made ON true

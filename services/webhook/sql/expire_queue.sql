@@ -10,12 +10,17 @@ WITH oldest AS MATERIALIZED (
            SELECT q.ctid
              FROM webhook.endpoints e
             CROSS JOIN LATERAL (
+              SELECT waits_from FROM webhook.progress
+               WHERE organization_id = e.organization_id AND id = e.id
+               ORDER BY version DESC
+               LIMIT 1) AS p
+            CROSS JOIN LATERAL (
               SELECT ctid FROM webhook.queue
                WHERE organization_id = e.organization_id AND endpoint_id = e.id
-                 AND id < (SELECT id FROM oldest) AND lease_until IS NULL
+                 AND id >= p.waits_from AND id < (SELECT id FROM oldest) AND fence IS NULL
                ORDER BY id
                LIMIT $1::integer) AS q
-            WHERE e.has_work
+            WHERE p.waits_from < (SELECT id FROM oldest)
               AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
             LIMIT $1))
   RETURNING *

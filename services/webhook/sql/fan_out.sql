@@ -11,61 +11,59 @@
 -- logged, up to as many again in a minute; the rest are only counted, which is an eighth of the
 -- work.
 --
+-- Nothing is looked for among events that have been dispatched, which an old snapshot keeps
+-- (migrations/0016_progress.sql). New are events that the snapshot of the last turn did not show:
+-- of transactions that began since or had not ended then. They are looked for only to learn which
+-- organizations have some, and since when; organizations that the last turn left events of are
+-- remembered. So a turn begins with both, and leaves both for the next one.
+--
 -- Rows are found once and then updated by ctid: a plan made while the tables are nearly empty would
 -- rate a join by organization alone as good as one by the whole key.
 --
 --   1 about how many rows to write  2 how many events of an organization to look at
 --   3 how many organizations to look at  4 the organization that had the last turn
---   5 deliveries per organization and minute
+--   5 deliveries per organization and minute  6 the snapshot of the last turn; 1:1: shows nothing
+--   7 the organizations that it left events of  8 lower bounds of the times of these
 -- -> events taken; deliveries made of them; of these skipped: disabled, expired, over the budget;
 --    how many of the skipped are not logged; whether more may wait; the organization that had the
---    last turn, or null
+--    last turn, or null; 6, 7 and 8 for the next turn
 -- columns: events fanned disabled expired over_budget unrecorded has_more served
-WITH RECURSIVE paused AS MATERIALIZED (
+-- columns: seen left_over left_since
+WITH paused AS MATERIALIZED (
   SELECT organization_id AS id FROM audit.paused
-), ahead AS (
-  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
-     FROM webhook.events
-    WHERE NOT dispatched AND organization_id > $4::uuid ORDER BY organization_id LIMIT 1)
-  UNION ALL
-  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
-    FROM ahead o
-   CROSS JOIN LATERAL (
-     SELECT (SELECT organization_id FROM webhook.events
-              WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
-     OFFSET 0) AS next
-   WHERE o.id IS NOT NULL AND nth < $3::integer
-), behind AS (
-  (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
-     FROM webhook.events
-    WHERE NOT dispatched ORDER BY organization_id LIMIT 1)
-  UNION ALL
-  SELECT next.id, nth + (next.id NOT IN (SELECT id FROM paused))::integer
-    FROM behind o
-   CROSS JOIN LATERAL (
-     SELECT (SELECT organization_id FROM webhook.events
-              WHERE NOT dispatched AND organization_id > o.id ORDER BY organization_id LIMIT 1) AS id
-     OFFSET 0) AS next
-   WHERE o.id <= $4 AND nth < $3
-), organizations AS MATERIALIZED (
-  SELECT id, row_number() OVER (ORDER BY id <= $4, id) AS place
-    FROM (SELECT id FROM ahead WHERE id IS NOT NULL
+), waiting_organizations AS MATERIALIZED (
+  SELECT organization_id AS id, min(created_at) AS since
+    FROM (SELECT organization_id, created_at FROM webhook.events
+           WHERE dispatched IS NOT TRUE AND xid >= pg_snapshot_xmax($6::pg_snapshot)
           UNION ALL
-          SELECT id FROM behind WHERE id <= $4) AS both_ways
+          SELECT e.organization_id, e.created_at
+            FROM pg_snapshot_xip($6) AS x
+           CROSS JOIN LATERAL (
+             SELECT organization_id, created_at FROM webhook.events
+              WHERE dispatched IS NOT TRUE AND xid = x
+             OFFSET 0) AS e
+          UNION ALL
+          SELECT * FROM unnest($7::uuid[], $8::timestamptz[])) AS e
+   GROUP BY organization_id
+), organizations AS MATERIALIZED (
+  SELECT id, since, row_number() OVER (ORDER BY id <= $4::uuid, id) AS place
+    FROM waiting_organizations
    WHERE id NOT IN (SELECT id FROM paused)
    ORDER BY place
-   LIMIT $3
+   LIMIT $3::integer
 ), present AS MATERIALIZED (
   SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
     FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
 ), spent AS MATERIALIZED (
-  SELECT o.id, o.place, coalesce(b.queued, 0) AS queued, coalesce(b.skipped, 0) AS skipped
+  SELECT o.id, o.since, o.place, coalesce(b.queued, 0) AS queued, coalesce(b.skipped, 0) AS skipped,
+         b.ctid
     FROM organizations o
    CROSS JOIN present p
     LEFT JOIN LATERAL (
-      SELECT minute, queued, skipped FROM webhook.budgets
-       WHERE organization_id = o.id
-      OFFSET 0) AS b ON b.minute = p.minute
+      SELECT queued, skipped, ctid FROM webhook.statistics
+       WHERE organization_id = o.id AND minute = p.minute
+       ORDER BY version DESC
+       LIMIT 1) AS b ON true
 ), waiting AS MATERIALIZED (
   SELECT o.place, o.queued, o.skipped, v.*,
          row_number() OVER (PARTITION BY o.id ORDER BY v.created_at, v.id) AS nth
@@ -73,7 +71,7 @@ WITH RECURSIVE paused AS MATERIALIZED (
    CROSS JOIN LATERAL (
      SELECT organization_id, id, type, created_at, number, ctid
        FROM webhook.events
-      WHERE NOT dispatched AND organization_id = o.id
+      WHERE NOT dispatched AND organization_id = o.id AND created_at >= o.since
       ORDER BY created_at, id
       LIMIT $2::integer) AS v
 ), reach AS MATERIALIZED (
@@ -104,19 +102,18 @@ WITH RECURSIVE paused AS MATERIALIZED (
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM taken))
 ), wanted AS MATERIALIZED (
   SELECT t.organization_id, e.id AS endpoint_id, t.id AS event_id, t.type, t.nth, t.queued, t.skipped,
-         e.has_work, e.ctid,
          CASE WHEN t.created_at < p.moment - interval '1 day' THEN 'expired'
               WHEN NOT e.enabled THEN 'endpoint_disabled' END AS reason
     FROM present p
    CROSS JOIN taken t
    CROSS JOIN LATERAL (
-     SELECT id, enabled, has_work, ctid
+     SELECT id, enabled
        FROM webhook.endpoints
       WHERE organization_id = t.organization_id AND t.type = ANY (events)
         AND number <= t.number
      OFFSET 0) AS e
 ), checked AS (
-  SELECT organization_id, endpoint_id, event_id, type, nth, skipped, has_work, ctid,
+  SELECT organization_id, endpoint_id, event_id, type, nth, skipped,
          CASE WHEN reason IS NULL
                AND queued + row_number() OVER (PARTITION BY organization_id, reason IS NULL
                                                ORDER BY nth, endpoint_id) > $5
@@ -142,38 +139,68 @@ WITH RECURSIVE paused AS MATERIALIZED (
     FROM made
    WHERE reason IS NOT NULL AND has_room
 ), summed AS MATERIALIZED (
-  SELECT organization_id, p.minute, count(*) FILTER (WHERE reason IS NULL) AS queued,
-         count(reason) AS skipped
-    FROM made
+  SELECT m.organization_id, m.queued, m.skipped, o.ctid
+    FROM (SELECT organization_id, count(*) FILTER (WHERE reason IS NULL) AS queued,
+                 count(reason) AS skipped
+            FROM made
+           GROUP BY organization_id) AS m
+    JOIN spent o ON o.id = m.organization_id
+), counted AS (
+  UPDATE webhook.statistics s
+     SET (version, queued, skipped) = (
+           SELECT nextval('webhook.version'), s.queued + m.queued, s.skipped + m.skipped
+             FROM summed m
+            WHERE m.ctid = s.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
+), counted_first AS (
+  INSERT INTO webhook.statistics (organization_id, minute, delivered, failed, queued, skipped)
+  SELECT m.organization_id, p.minute, 0, 0, m.queued, m.skipped
+    FROM summed m
    CROSS JOIN present p
-   GROUP BY organization_id, p.minute
-), in_budgets AS (
-  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped)
-  SELECT organization_id, minute, queued, skipped FROM summed
-  ON CONFLICT (organization_id) DO UPDATE
-     SET minute = excluded.minute,
-         queued = excluded.queued + CASE WHEN b.minute = excluded.minute THEN b.queued ELSE 0 END,
-         skipped = excluded.skipped + CASE WHEN b.minute = excluded.minute THEN b.skipped ELSE 0 END
-), in_minutes AS (
-  INSERT INTO webhook.statistics AS s (organization_id, minute, delivered, failed, skipped)
-  SELECT organization_id, minute, 0, 0, skipped FROM summed WHERE skipped > 0
-  ON CONFLICT (organization_id, minute) DO UPDATE SET skipped = s.skipped + excluded.skipped
+   WHERE m.ctid IS NULL
+), with_work AS MATERIALIZED (
+  SELECT p.ctid, p.lowest_id
+    FROM (SELECT DISTINCT organization_id, endpoint_id, webhook.lowest_id_at(created_at) AS lowest_id
+            FROM made
+           WHERE reason IS NULL) AS m
+   CROSS JOIN LATERAL (
+     SELECT ctid, waits_from, m.lowest_id FROM webhook.progress
+      WHERE organization_id = m.organization_id AND id = m.endpoint_id
+      ORDER BY version DESC
+      LIMIT 1) AS p
+   WHERE p.waits_from IS NULL OR p.waits_from > p.lowest_id
 ), marked_endpoints AS (
-  UPDATE webhook.endpoints SET has_work = true
-   WHERE ctid = ANY (ARRAY(SELECT DISTINCT ctid FROM made WHERE reason IS NULL AND NOT has_work))
+  UPDATE webhook.progress
+     SET version = nextval('webhook.version'), waits_from = (SELECT lowest_id FROM with_work LIMIT 1)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM with_work))
+), left_over AS MATERIALIZED (
+  -- All that was not looked at; of what was, the first event that was not taken, and if all were, but
+  -- there may be more, the last one.
+  SELECT w.id, CASE WHEN o.id IS NULL THEN w.since ELSE e.since END AS since
+    FROM waiting_organizations w
+    LEFT JOIN organizations o ON o.id = w.id
+    LEFT JOIN (SELECT v.organization_id,
+                      coalesce(min(v.created_at) FILTER (WHERE t.id IS NULL),
+                               CASE WHEN count(*) = $2 THEN max(v.created_at) END) AS since
+                 FROM waiting v
+                 LEFT JOIN taken t ON t.organization_id = v.organization_id AND t.id = v.id
+                GROUP BY v.organization_id) AS e ON e.organization_id = w.id
+   WHERE o.id IS NULL OR e.since IS NOT NULL
 )
 SELECT (SELECT count(*) FROM taken) AS events, m.fanned, m.disabled, m.expired, m.over_budget, m.unrecorded,
-       (SELECT count(*) FROM waiting) > (SELECT count(*) FROM taken)
-         OR EXISTS (SELECT FROM waiting WHERE nth = $2)
-         OR (SELECT count(*) FROM organizations) = $3 AS has_more,
+       EXISTS (SELECT FROM left_over WHERE id NOT IN (SELECT id FROM paused)) AS has_more,
        -- If all organizations that were looked at had a turn and others may follow, the last of
        -- these in order; else the one that had the last turn.
        (SELECT organization_id FROM taken
          ORDER BY CASE WHEN (SELECT count(*) FROM taken WHERE nth = 1) = $3 THEN place END DESC,
                   turn DESC
-         LIMIT 1) AS served
+         LIMIT 1) AS served,
+       pg_current_snapshot() AS seen, l.ids AS left_over, l.since AS left_since
   FROM (SELECT count(*) AS fanned, count(*) FILTER (WHERE reason = 'endpoint_disabled') AS disabled,
                count(*) FILTER (WHERE reason = 'expired') AS expired,
                count(*) FILTER (WHERE reason = 'over_budget') AS over_budget,
                count(*) FILTER (WHERE reason IS NOT NULL AND NOT has_room) AS unrecorded
           FROM made) AS m
+ CROSS JOIN (SELECT coalesce(array_agg(id ORDER BY id), '{}') AS ids,
+                    coalesce(array_agg(since ORDER BY id), '{}') AS since
+               FROM left_over) AS l

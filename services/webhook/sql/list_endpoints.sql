@@ -13,7 +13,12 @@ WITH listed AS (
            LIMIT 100) AS e
 )
 SELECT 'ok' AS result,
-       '[' || coalesce(string_agg(webhook.shown(ROW((endpoint).*)::webhook.endpoints)::text, ','
-                                  ORDER BY id DESC), '') || ']' AS reply
+       '[' || coalesce(string_agg(webhook.shown(ROW((endpoint).*)::webhook.endpoints, progress)::text,
+                                  ',' ORDER BY id DESC), '') || ']' AS reply
   FROM listed
+ CROSS JOIN LATERAL (
+   SELECT p AS progress FROM webhook.progress p
+    WHERE organization_id = $1 AND p.id = listed.id
+    ORDER BY version DESC
+    LIMIT 1) AS p
  WHERE total < 300000

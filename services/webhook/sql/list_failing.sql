@@ -1,10 +1,14 @@
 -- Endpoints that fail, longest first, and for how many seconds.
 -- $1 how many at most
 -- columns: organization_id id seconds
-SELECT organization_id, id,
-       greatest(0, floor(extract(epoch FROM now() - webhook.failing_since(e))))::bigint AS seconds
+SELECT e.organization_id, e.id,
+       greatest(0, floor(extract(epoch FROM now() - p.failing_since)))::bigint AS seconds
   FROM webhook.endpoints e
- WHERE failing_since IS NOT NULL AND enabled AND consecutive_failures >= 5
-   AND webhook.failing_since(e) IS NOT NULL
- ORDER BY failing_since
+ CROSS JOIN LATERAL (
+   SELECT failing_since, consecutive_failures FROM webhook.progress
+    WHERE organization_id = e.organization_id AND id = e.id
+    ORDER BY version DESC
+    LIMIT 1) AS p
+ WHERE e.enabled AND p.consecutive_failures >= 5
+ ORDER BY p.failing_since
  LIMIT $1::integer

@@ -45,13 +45,14 @@ WITH RECURSIVE paused AS MATERIALIZED (
   SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
     FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
 ), spent AS MATERIALIZED (
-  SELECT o.id, o.place, greatest(0, $4::integer - coalesce(b.queued, 0)) AS room
+  SELECT o.id, o.place, greatest(0, $4::integer - coalesce(b.queued, 0)) AS room, b.ctid
     FROM organizations o
    CROSS JOIN present p
     LEFT JOIN LATERAL (
-      SELECT minute, queued FROM webhook.budgets
-       WHERE organization_id = o.id
-      OFFSET 0) AS b ON b.minute = p.minute
+      SELECT queued, ctid FROM webhook.statistics
+       WHERE organization_id = o.id AND minute = p.minute
+       ORDER BY version DESC
+       LIMIT 1) AS b ON true
 ), waiting AS MATERIALIZED (
   SELECT o.place, r.*,
          row_number() OVER (PARTITION BY o.id ORDER BY r.endpoint_id, r.event_id) AS nth
@@ -67,11 +68,11 @@ WITH RECURSIVE paused AS MATERIALIZED (
 ), gone AS (
   DELETE FROM webhook.resends WHERE ctid = ANY (ARRAY(SELECT ctid FROM taken))
 ), made AS MATERIALIZED (
-  SELECT t.*, webhook.id_at(p.moment) AS id, p.moment AS created_at, e.enabled, e.ctid AS endpoint
+  SELECT t.*, webhook.id_at(p.moment) AS id, p.moment AS created_at, e.enabled
     FROM present p
    CROSS JOIN taken t
     LEFT JOIN LATERAL (
-      SELECT enabled, ctid FROM webhook.endpoints
+      SELECT enabled FROM webhook.endpoints
        WHERE organization_id = t.organization_id AND id = t.endpoint_id
       OFFSET 0) AS e ON true
 ), queued AS (
@@ -88,16 +89,21 @@ WITH RECURSIVE paused AS MATERIALIZED (
          clock_timestamp()
     FROM made
    WHERE enabled IS NOT TRUE
-), in_budgets AS (
-  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped)
-  SELECT organization_id, p.minute, count(*), 0
-    FROM made
+), summed AS MATERIALIZED (
+  SELECT m.organization_id, m.queued, o.ctid
+    FROM (SELECT organization_id, count(*) AS queued FROM made GROUP BY organization_id) AS m
+    JOIN spent o ON o.id = m.organization_id
+), counted AS (
+  UPDATE webhook.statistics s
+     SET (version, queued) = (
+           SELECT nextval('webhook.version'), s.queued + m.queued FROM summed m WHERE m.ctid = s.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
+), counted_first AS (
+  INSERT INTO webhook.statistics (organization_id, minute, delivered, failed, queued)
+  SELECT m.organization_id, p.minute, 0, 0, m.queued
+    FROM summed m
    CROSS JOIN present p
-   GROUP BY organization_id, p.minute
-  ON CONFLICT (organization_id) DO UPDATE
-     SET minute = excluded.minute,
-         queued = excluded.queued + CASE WHEN b.minute = excluded.minute THEN b.queued ELSE 0 END,
-         skipped = CASE WHEN b.minute = excluded.minute THEN b.skipped ELSE 0 END
+   WHERE m.ctid IS NULL
 ), withdrawn AS (
   DELETE FROM webhook.retries
    WHERE ctid = ANY (ARRAY(
@@ -110,14 +116,24 @@ WITH RECURSIVE paused AS MATERIALIZED (
               OFFSET 0) AS r
             WHERE m.enabled))
   RETURNING organization_id, endpoint_id
+), endpoints AS MATERIALIZED (
+  SELECT p.ctid
+    FROM (SELECT DISTINCT organization_id, endpoint_id FROM made WHERE enabled) AS m
+   CROSS JOIN LATERAL (
+     SELECT ctid FROM webhook.progress
+      WHERE organization_id = m.organization_id AND id = m.endpoint_id
+      ORDER BY version DESC
+      LIMIT 1) AS p
 ), marked AS (
-  UPDATE webhook.endpoints e
-     SET (has_work, retries_waiting, retry_at) = (
-           SELECT true, e.retries_waiting - count(*),
+  UPDATE webhook.progress e
+     SET (version, waits_from, retries_waiting, retry_at) = (
+           SELECT nextval('webhook.version'),
+                  least(e.waits_from, webhook.lowest_id_at((SELECT moment FROM present))),
+                  e.retries_waiting - count(*),
                   CASE WHEN e.retries_waiting > count(*) THEN e.retry_at END
              FROM withdrawn w
             WHERE w.organization_id = e.organization_id AND w.endpoint_id = e.id)
-   WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM made WHERE enabled))
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM endpoints))
 )
 SELECT (SELECT count(*) FROM taken) AS taken,
        (SELECT organization_id FROM taken

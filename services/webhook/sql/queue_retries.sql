@@ -6,27 +6,43 @@
 -- Retries are dropped if they have been due for a day, if the endpoint is disabled or has no retry
 -- schedule any more, or if an operator has just resent the event (resend_failed.sql).
 --
+-- As in claim.sql, endpoints with retries are looked for from the lowest version that lives, and one
+-- that has waited for long gets a new one.
+--
 --   1 endpoints at most  2 retries of each at most  3 retries per organization and minute
+--   4 lower bound of the versions of endpoints with retries
 -- -> how many were queued, how many were dropped, whether more are due
 -- columns: queued dropped has_more
 WITH present AS MATERIALIZED (
   SELECT moment, date_trunc('minute', moment, 'UTC') AS minute
     FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS moment) AS m
+), with_retries AS MATERIALIZED (
+  SELECT organization_id, id, ctid, retry_at,
+         version < pg_sequence_last_value('webhook.version') - 10000 - 8 * count(*) OVER ()
+           AS is_behind
+    FROM (SELECT *, ctid FROM webhook.progress
+           WHERE retry_at IS NOT NULL AND version >= $4::bigint
+           ORDER BY version) AS p
+   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = p.organization_id)
 ), turns AS MATERIALIZED (
-  SELECT organization_id, id, ctid, enabled AND retry_schedule <> 'none' AS wanted
-    FROM webhook.endpoints
-   WHERE retry_at <= (SELECT moment FROM present)
-     AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = endpoints.organization_id)
-   ORDER BY retry_at
-   LIMIT $1::integer
+  SELECT t.organization_id, t.id, t.ctid, e.wanted
+    FROM (SELECT * FROM with_retries
+           WHERE retry_at <= (SELECT moment FROM present)
+           ORDER BY retry_at
+           LIMIT $1::integer) AS t
+   CROSS JOIN LATERAL (
+     SELECT enabled AND retry_schedule <> 'none' AS wanted FROM webhook.endpoints
+      WHERE organization_id = t.organization_id AND id = t.id
+     OFFSET 0) AS e
 ), spent AS MATERIALIZED (
-  SELECT o.organization_id, greatest(0, $3::integer - coalesce(b.retried, 0)) AS room
+  SELECT o.organization_id, greatest(0, $3::integer - coalesce(b.retried, 0)) AS room, b.ctid
     FROM (SELECT DISTINCT organization_id FROM turns) AS o
    CROSS JOIN present p
     LEFT JOIN LATERAL (
-      SELECT retry_minute, retried FROM webhook.budgets
-       WHERE organization_id = o.organization_id
-      OFFSET 0) AS b ON b.retry_minute = p.minute
+      SELECT retried, ctid FROM webhook.statistics
+       WHERE organization_id = o.organization_id AND minute = p.minute
+       ORDER BY version DESC
+       LIMIT 1) AS b ON true
 ), due AS MATERIALIZED (
   SELECT t.organization_id, t.id AS endpoint_id, t.wanted, s.room, r.*,
          row_number() OVER (PARTITION BY t.organization_id ORDER BY r.nth, t.id) AS place
@@ -60,16 +76,21 @@ WITH present AS MATERIALIZED (
     FROM taken t
    CROSS JOIN present p
    WHERE t.is_queued
-), in_budgets AS (
-  INSERT INTO webhook.budgets AS b (organization_id, minute, queued, skipped, retry_minute, retried)
-  SELECT t.organization_id, p.minute, 0, 0, p.minute, count(*)
-    FROM taken t
+), summed AS MATERIALIZED (
+  SELECT t.organization_id, t.retried, o.ctid
+    FROM (SELECT organization_id, count(*) AS retried FROM taken GROUP BY organization_id) AS t
+    JOIN spent o ON o.organization_id = t.organization_id
+), counted AS (
+  UPDATE webhook.statistics s
+     SET (version, retried) = (
+           SELECT nextval('webhook.version'), s.retried + m.retried FROM summed m WHERE m.ctid = s.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
+), counted_first AS (
+  INSERT INTO webhook.statistics (organization_id, minute, delivered, failed, retried)
+  SELECT m.organization_id, p.minute, 0, 0, m.retried
+    FROM summed m
    CROSS JOIN present p
-   GROUP BY t.organization_id, p.minute
-  ON CONFLICT (organization_id) DO UPDATE
-     SET retry_minute = excluded.retry_minute,
-         retried = excluded.retried
-           + CASE WHEN b.retry_minute = excluded.retry_minute THEN b.retried ELSE 0 END
+   WHERE m.ctid IS NULL
 ), looked_at AS MATERIALIZED (
   SELECT t.ctid, n.taken, n.queued, n.due > n.taken AS is_over,
          (SELECT due_at FROM webhook.retries
@@ -84,15 +105,21 @@ WITH present AS MATERIALIZED (
        FROM taken
       WHERE organization_id = t.organization_id AND endpoint_id = t.id) AS n
 ), marked AS (
-  UPDATE webhook.endpoints e
-     SET (retries_waiting, has_work, retry_at) = (
-           SELECT e.retries_waiting - l.taken, e.has_work OR l.queued > 0,
+  UPDATE webhook.progress e
+     SET (version, retries_waiting, waits_from, retry_at) = (
+           SELECT nextval('webhook.version'), e.retries_waiting - l.taken,
+                  CASE WHEN l.queued > 0 THEN least(e.waits_from, webhook.lowest_id_at(p.moment))
+                       ELSE e.waits_from END,
                   CASE WHEN l.is_over THEN p.minute + interval '1 minute'
                        ELSE greatest(l.next_due, CASE WHEN l.next_due IS NOT NULL THEN p.moment END) END
              FROM looked_at l
             CROSS JOIN present p
             WHERE l.ctid = e.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM looked_at))
+), kept_up AS (
+  UPDATE webhook.progress SET version = nextval('webhook.version')
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM with_retries WHERE is_behind
+                           EXCEPT SELECT ctid FROM looked_at))
 )
 SELECT count(*) FILTER (WHERE is_queued) AS queued, count(*) FILTER (WHERE NOT is_queued) AS dropped,
        (SELECT count(*) FROM turns) = $1

@@ -1,10 +1,13 @@
 -- Recovers the expired claims of lost workers: logs the attempt as interrupted and queues the event
 -- again, as a new delivery, if the endpoint is still enabled. A delivery whose worker was lost
 -- three times in a row is quarantined instead.
+--   1 lower bound of the claims
 -- columns: interrupted quarantined
-WITH lost AS (
+WITH present AS MATERIALIZED (
+  SELECT clock_timestamp() AS moment
+), lost AS (
   DELETE FROM webhook.queue
-   WHERE lease_until < clock_timestamp()
+   WHERE fence >= $1::bigint AND lease_until < (SELECT moment FROM present)
      AND NOT EXISTS (SELECT FROM audit.closed AS c WHERE c.organization_id = queue.organization_id)
   RETURNING organization_id, endpoint_id, id, event_id, event_type, cause, previous_id, retry,
             crashes + 1 AS crashes, created_at, claimed_at
@@ -21,17 +24,33 @@ WITH lost AS (
                              previous_id, retry, crashes, created_at)
   SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, retry, crashes,
          webhook.time_of(new_id)
-    FROM (SELECT l.*, webhook.id_at(clock_timestamp()) AS new_id
+    FROM (SELECT l.*, webhook.id_at(p.moment) AS new_id
             FROM lost l
+           CROSS JOIN present p
            WHERE l.crashes < 3
              AND (SELECT enabled FROM webhook.endpoints e
                    WHERE e.organization_id = l.organization_id AND e.id = l.endpoint_id)
           OFFSET 0) AS l
-), counted AS (
-  UPDATE webhook.endpoints e
-     SET attempts = e.attempts + l.n, has_work = e.enabled
+), summed AS MATERIALIZED (
+  SELECT l.n, e.enabled, p.moment,
+         (SELECT ctid FROM webhook.progress
+           WHERE organization_id = l.organization_id AND id = l.endpoint_id
+           ORDER BY version DESC
+           LIMIT 1) AS ctid
     FROM (SELECT organization_id, endpoint_id, count(*) AS n
             FROM lost GROUP BY organization_id, endpoint_id) AS l
-   WHERE e.organization_id = l.organization_id AND e.id = l.endpoint_id
+   CROSS JOIN present p
+    LEFT JOIN LATERAL (
+      SELECT enabled FROM webhook.endpoints
+       WHERE organization_id = l.organization_id AND id = l.endpoint_id
+      OFFSET 0) AS e ON true
+), counted AS (
+  UPDATE webhook.progress p
+     SET (version, attempts, waits_from) = (
+           SELECT nextval('webhook.version'), p.attempts + s.n,
+                  CASE WHEN s.enabled THEN least(p.waits_from, webhook.lowest_id_at(s.moment)) END
+             FROM summed s
+            WHERE s.ctid = p.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))
 )
 SELECT count(*) AS interrupted, count(*) FILTER (WHERE crashes >= 3) AS quarantined FROM lost

@@ -2,23 +2,38 @@
 -- result was lost or came too late, or because it was given back. Nothing was sent, so they wait as
 -- before. If the endpoint has been disabled or deleted since, they are logged as skipped instead,
 -- like those that were not claimed then.
--- $1 worker, $2 fences of the claims that it attempts or will attempt
+-- $1 worker, $2 fences of the claims that it attempts or will attempt, $3 lower bound of the claims
 -- columns: released
 WITH held AS MATERIALIZED (
-  SELECT q.ctid, e.enabled, e.ctid AS endpoint
+  SELECT q.organization_id, q.endpoint_id, q.id, q.ctid, e.enabled
     FROM webhook.queue q
     LEFT JOIN LATERAL (
-      SELECT enabled, ctid FROM webhook.endpoints
+      SELECT enabled FROM webhook.endpoints
        WHERE organization_id = q.organization_id AND id = q.endpoint_id
       OFFSET 0) AS e ON true
-   WHERE q.lease_until IS NOT NULL AND q.worker = $1::uuid AND q.fence <> ALL ($2::bigint[])
+   WHERE q.fence >= $3::bigint AND q.worker = $1::uuid AND q.fence <> ALL ($2::bigint[])
 ), released AS (
   UPDATE webhook.queue
      SET claimed_at = NULL, lease_until = NULL, fence = NULL, worker = NULL
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM held WHERE enabled))
+), waiting AS MATERIALIZED (
+  SELECT h.id, p.ctid
+    FROM (SELECT organization_id, endpoint_id, (array_agg(id ORDER BY id))[1] AS id
+            FROM held
+           WHERE enabled
+           GROUP BY organization_id, endpoint_id) AS h
+   CROSS JOIN LATERAL (
+     SELECT ctid FROM webhook.progress
+      WHERE organization_id = h.organization_id AND id = h.endpoint_id
+      ORDER BY version DESC
+      LIMIT 1) AS p
 ), marked AS (
-  UPDATE webhook.endpoints SET has_work = true
-   WHERE ctid = ANY (ARRAY(SELECT DISTINCT endpoint FROM held WHERE enabled))
+  UPDATE webhook.progress p
+     SET (version, waits_from) = (
+           SELECT nextval('webhook.version'), least(p.waits_from, w.id)
+             FROM waiting w
+            WHERE w.ctid = p.ctid)
+   WHERE ctid = ANY (ARRAY(SELECT ctid FROM waiting))
 ), dropped AS (
   DELETE FROM webhook.queue
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM held WHERE enabled IS NOT TRUE))

@@ -2,4 +2,4 @@
 -- $1 fences, $2 milliseconds
 UPDATE webhook.queue
    SET lease_until = clock_timestamp() + $2::integer * interval '1 millisecond'
- WHERE lease_until IS NOT NULL AND fence = ANY ($1::bigint[])
+ WHERE fence = ANY ($1::bigint[])

@@ -32,11 +32,15 @@ WITH found AS MATERIALIZED (
             WHERE f.enabled))
   RETURNING 1
 ), marked AS (
-  UPDATE webhook.endpoints e
-     SET has_work = true, retries_waiting = retries_waiting - (SELECT count(*) FROM withdrawn),
+  UPDATE webhook.progress
+     SET version = nextval('webhook.version'),
+         waits_from = least(waits_from, (SELECT new_id FROM found)),
+         retries_waiting = retries_waiting - (SELECT count(*) FROM withdrawn),
          retry_at = CASE WHEN retries_waiting > (SELECT count(*) FROM withdrawn) THEN retry_at END
-    FROM found f
-   WHERE e.organization_id = $1 AND e.id = f.endpoint_id AND f.enabled
+   WHERE ctid = (SELECT ctid FROM webhook.progress
+                  WHERE organization_id = $1 AND id = (SELECT endpoint_id FROM found WHERE enabled)
+                  ORDER BY version DESC
+                  LIMIT 1)
 )
 SELECT CASE WHEN enabled THEN 'ok' WHEN enabled IS NULL THEN 'gone' ELSE 'disabled' END AS result,
        (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued) AS reply

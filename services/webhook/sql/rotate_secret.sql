@@ -22,6 +22,11 @@ WITH found AS MATERIALIZED (
    WHERE organization_id = $1 AND id = $2 AND found.result = 'ok'
   RETURNING e AS endpoint
 )
-SELECT found.result, webhook.shown(coalesce(changed.endpoint, found.endpoint)) AS reply
+SELECT found.result,
+       webhook.shown(coalesce(changed.endpoint, found.endpoint),
+                     (SELECT p FROM webhook.progress p
+                       WHERE organization_id = $1 AND id = $2
+                       ORDER BY version DESC
+                       LIMIT 1)) AS reply
   FROM found
   LEFT JOIN changed ON true

@@ -19,8 +19,14 @@ WITH endpoint AS MATERIALIZED (
    WHERE enabled
   RETURNING *
 ), marked AS (
-  UPDATE webhook.endpoints SET has_work = true
-   WHERE organization_id = $1 AND id = $2 AND enabled
+  UPDATE webhook.progress
+     SET version = nextval('webhook.version'),
+         waits_from = least(waits_from, (SELECT new_id FROM endpoint))
+   WHERE (SELECT enabled FROM endpoint)
+     AND ctid = (SELECT ctid FROM webhook.progress
+                  WHERE organization_id = $1 AND id = $2
+                  ORDER BY version DESC
+                  LIMIT 1)
 )
 SELECT CASE WHEN enabled THEN 'ok' ELSE 'disabled' END AS result,
        (SELECT webhook.shown(ROW(queued.*)::webhook.queue) FROM queued) AS reply

@@ -16,12 +16,21 @@ WITH found AS MATERIALIZED (
     FROM found
 ), changed AS (
   UPDATE webhook.endpoints e
-     SET enabled = w.enabled, retry_schedule = w.schedule, has_work = has_work AND w.enabled,
-         retries_waiting = CASE WHEN w.retries THEN retries_waiting ELSE 0 END,
-         retry_at = CASE WHEN w.retries THEN retry_at END, updated_at = now()
+     SET enabled = w.enabled, retry_schedule = w.schedule, updated_at = now()
     FROM wanted w
    WHERE organization_id = $1 AND id = $2
-  RETURNING e.*
+  RETURNING e AS endpoint
+), progressed AS (
+  UPDATE webhook.progress p
+     SET version = nextval('webhook.version'), waits_from = CASE WHEN w.enabled THEN waits_from END,
+         retries_waiting = CASE WHEN w.retries THEN retries_waiting ELSE 0 END,
+         retry_at = CASE WHEN w.retries THEN retry_at END
+    FROM wanted w
+   WHERE p.ctid = (SELECT ctid FROM webhook.progress
+                    WHERE organization_id = $1 AND id = $2
+                    ORDER BY version DESC
+                    LIMIT 1)
+  RETURNING p AS progress
 ), withdrawn AS (
   DELETE FROM webhook.retries
    WHERE organization_id = $1 AND endpoint_id = $2 AND (SELECT NOT retries FROM wanted)
@@ -40,5 +49,5 @@ WITH found AS MATERIALIZED (
 )
 SELECT CASE WHEN found.enabled = next_enabled AND found.retry_schedule = next_schedule
             THEN 'same' ELSE 'ok' END AS result,
-       webhook.shown(ROW(changed.*)::webhook.endpoints) AS reply
-  FROM found, changed
+       webhook.shown(changed.endpoint, progressed.progress) AS reply
+  FROM found, changed, progressed

@@ -20,8 +20,9 @@ static bool has_room_in_minute(void *unused)
 static void leave_of_budget(const struct org *org, const char *n)
 {
     cr_assert(stack_wait(has_room_in_minute, NULL, 20000));
-    sql_text("INSERT INTO webhook.budgets SELECT $1::uuid, date_trunc('minute', now(), 'UTC'),"
-             " 30000 - $2::int, 0 RETURNING organization_id",
+    sql_text("INSERT INTO webhook.statistics (organization_id, minute, delivered, failed, queued)"
+             " SELECT $1::uuid, date_trunc('minute', now(), 'UTC'), 0, 0, 30000 - $2::int "
+             "RETURNING organization_id",
              org->id, n, NULL);
 }
 

@@ -366,7 +366,7 @@ Test(webhook_deliver, no_more_than_4_at_an_endpoint_and_32_in_an_organization)
     for (int i = 0; i < ENDPOINTS; i++)
         webhook_new(&org, receiver_url(all, format("/slow/600/%d", i)), "ticket.resolved",
                     &webhook);
-    sql_text("WITH trusted AS (UPDATE webhook.endpoints SET proven = true"
+    sql_text("WITH trusted AS (UPDATE webhook.progress SET proven = true"
              " WHERE organization_id = $1::uuid RETURNING id) SELECT count(*) FROM trusted",
              org.id, NULL);
     sql_text(

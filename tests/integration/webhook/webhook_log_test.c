@@ -143,7 +143,7 @@ Test(webhook_log, an_endpoint_that_fails_for_long_is_named_by_a_metric_and_stays
 
     org_new(&org);
     webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
-    sql_text("UPDATE webhook.endpoints SET consecutive_failures = 5,"
+    sql_text("UPDATE webhook.progress SET consecutive_failures = 5,"
              " failing_since = now() - interval '432001 s' WHERE id = $1::uuid RETURNING id",
              webhook.id, NULL);
     shown = webhook_shown(&org, &webhook);
@@ -222,7 +222,8 @@ Test(webhook_log, a_delivery_whose_event_is_gone_reports_that)
     webhook_new(&org, receiver_url(receiver, "/ok"), "ticket.created", &webhook);
     sql_text(QUEUE_ROW "NULL, NULL, NULL"
                        " FROM (SELECT date_trunc('milliseconds', clock_timestamp()) AS at) AS a"
-                       " RETURNING id), marked AS (UPDATE webhook.endpoints SET has_work = true"
+                       " RETURNING id), marked AS (UPDATE webhook.progress SET waits_from ="
+                       " (SELECT id FROM made), version = nextval('webhook.version')"
                        " WHERE id = $2::uuid) SELECT count(*) FROM made",
              org.id, webhook.id, org.id, NULL);
     webhook_await(&org, &webhook, 1, SOON_MS);

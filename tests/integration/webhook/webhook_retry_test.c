@@ -37,7 +37,8 @@ static void let_be_due(const struct org *org)
              "  SELECT webhook.lock_queue()),"
              " due AS (UPDATE webhook.retries SET due_at = clock_timestamp() FROM locked"
              "          WHERE organization_id = $1::uuid),"
-             " turns AS (UPDATE webhook.endpoints SET retry_at = clock_timestamp() FROM locked"
+             " turns AS (UPDATE webhook.progress SET retry_at = clock_timestamp(),"
+             "            version = nextval('webhook.version') FROM locked"
              "            WHERE organization_id = $1::uuid AND retries_waiting > 0)"
              " SELECT count(*) FROM locked",
              org->id, NULL);
@@ -233,8 +234,10 @@ Test(webhook_retry, an_endpoint_that_always_fails_takes_nothing_from_others)
         "   FROM locked, generate_series(1, $3::int) RETURNING id),"
         " wait AS (INSERT INTO webhook.retries SELECT $1::uuid, $2::uuid, id, 'ticket.created',"
         "   id, 1, now() FROM made),"
-        " turn AS (UPDATE webhook.endpoints SET retry_schedule = 'standard', retry_at = now(),"
-        "   retries_waiting = $3::int WHERE id = $2::uuid) SELECT count(*) FROM made",
+        " scheduled AS (UPDATE webhook.endpoints SET retry_schedule = 'standard' WHERE id = "
+        "$2::uuid),"
+        " turn AS (UPDATE webhook.progress SET retry_at = now(), retries_waiting = $3::int,"
+        "   version = nextval('webhook.version') WHERE id = $2::uuid) SELECT count(*) FROM made",
         org.id, failing.id, format("%d", RETRIES), NULL);
     receiver_await(receiver, "/status", 5, SOON_MS);
     publish_ticket(&org, "ticket.resolved", "T-1");

@@ -8,7 +8,7 @@ TestSuite(complete, .init = start, .fini = stop);
 static void end_all(const struct ended *ended, size_t n)
 {
     make_events(ORG, (int)n, 0, false);
-    (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000");
+    (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000", FAN_OUT_ALL);
     end_claimed(ended, n, "100000");
 }
 
@@ -23,14 +23,14 @@ static const char *of_endpoint(const char *expression)
     char query[256];
 
     free(value);
-    snprintf(query, sizeof(query), "SELECT coalesce((%s)::text, '') FROM webhook.endpoints e",
+    snprintf(query, sizeof(query), "SELECT coalesce((%s)::text, '') FROM webhook.progress",
              expression);
     value = postgres_text(server.url, query);
     cr_assert_not_null(value);
     return value;
 }
 
-#define SINCE "extract(epoch FROM webhook.failing_since(e))::int - 1700000000"
+#define SINCE "extract(epoch FROM failing_since)::int - 1700000000"
 
 Test(complete, shows_the_status_of_the_latest_attempt)
 {
@@ -59,20 +59,6 @@ Test(complete, records_since_when_an_endpoint_has_failed)
     cr_expect_str_eq(of_endpoint("failing_since"), "");
 }
 
-/* A sender of a release without the column failing_since leaves an old value in it. */
-Test(complete, ignores_failures_from_before_a_success)
-{
-    make_endpoint(ORG, ENDPOINT);
-    END(FAILED, FAILED);
-    postgres_do(server.url, "UPDATE webhook.endpoints SET consecutive_failures = 1,"
-                            " last_success_at = to_timestamp(1700000000 - 1),"
-                            " failing_since = to_timestamp(1700000000 - 100)");
-    cr_expect_str_eq(of_endpoint(SINCE), "");
-    END(FAILED);
-    cr_expect_str_eq(of_endpoint(SINCE), "0");
-    cr_expect_str_eq(of_endpoint("consecutive_failures"), "2");
-}
-
 /* -- endpoints that keep failing -------------------------------------------------------------- */
 
 static void fail_for(const char *endpoint, const char *interval, int failures)
@@ -81,7 +67,7 @@ static void fail_for(const char *endpoint, const char *interval, int failures)
 
     make_endpoint(ORG, endpoint);
     snprintf(text, sizeof(text),
-             "UPDATE webhook.endpoints SET failing_since = now() - interval '%s',"
+             "UPDATE webhook.progress SET failing_since = now() - interval '%s',"
              " consecutive_failures = %d WHERE id = '%s'",
              interval, failures, endpoint);
     postgres_do(server.url, text);

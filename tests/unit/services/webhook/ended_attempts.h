@@ -60,9 +60,10 @@ static inline const struct db_rows *end_claimed(const struct ended *ended, size_
     const struct db_rows *rows;
     char *text;
 
-    postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
+    postgres_do(server.url, "UPDATE webhook.progress SET proven = true");
     for (size_t claimed = 0; claimed < n;) {
-        const size_t got = db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}"));
+        const size_t got =
+            db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}", CLAIM_ALL));
 
         cr_assert_gt(got, 0);
         claimed += got;

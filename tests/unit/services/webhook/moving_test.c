@@ -32,11 +32,11 @@ Test(moving, leaves_the_turns_of_fan_out_to_others)
         make_events(organizations[i], 1, 0, false);
     set_moving(ORG, "arriving");
     set_moving(OTHER, "leaving");
-    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", NOBODY, "1000"), 1);
+    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", NOBODY, "1000", FAN_OUT_ALL), 1);
     make_events(LAST, 1, 0, false);
-    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", LAST, "1000"), 1);
+    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", LAST, "1000", FAN_OUT_ALL), 1);
     open_all();
-    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", NOBODY, "1000"), 2);
+    cr_expect_eq(RUN_INT(SQL_FAN_OUT, "100", "64", "2", NOBODY, "1000", FAN_OUT_ALL), 2);
 }
 
 static void make_resend(const char *organization)
@@ -85,7 +85,7 @@ Test(moving, reports_no_endpoint)
 {
     make_endpoint(ORG, ENDPOINT);
     make_endpoint(OTHER, WEBHOOK);
-    postgres_do(server.url, "UPDATE webhook.endpoints SET consecutive_failures = 9,"
+    postgres_do(server.url, "UPDATE webhook.progress SET consecutive_failures = 9,"
                             " failing_since = now() - interval '6 days'");
     set_moving(ORG, "closed");
     cr_expect_eq(db_rows_count(RUN(SQL_REPORT_FAILING, "1")), 1);

@@ -7,7 +7,7 @@ static void queue_one(void)
 {
     make_endpoint(ORG, ENDPOINT);
     make_events(ORG, 1, 0, false);
-    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000");
+    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000", FAN_OUT_ALL);
     cr_assert_eq(queued_of(ORG), 1);
 }
 
@@ -24,15 +24,15 @@ Test(queue, has_statements_whose_result_and_reply_are_the_first_columns)
 Test(queue, drops_deliveries_that_waited_for_a_day_in_steps)
 {
     make_endpoint(ORG, ENDPOINT);
-    postgres_do(server.url,
-                "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
-                " cause, created_at, lease_until)"
-                " SELECT '" ORG "', '" ENDPOINT "', webhook.id_at(at), gen_random_uuid(), 't',"
-                "        'event', at, CASE WHEN i = 1 THEN now() END"
-                "   FROM generate_series(1, 26) i,"
-                "        LATERAL (SELECT now() - CASE WHEN i > 24 THEN interval '23 h'"
-                "                                     ELSE interval '25 h' END AS at) a;"
-                "UPDATE webhook.endpoints SET has_work = true");
+    postgres_do(
+        server.url,
+        "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
+        " cause, created_at, fence)"
+        " SELECT '" ORG "', '" ENDPOINT "', webhook.id_at(at), gen_random_uuid(), 't',"
+        "        'event', at, CASE WHEN i = 1 THEN 1 END"
+        "   FROM generate_series(1, 26) i,"
+        "        LATERAL (SELECT now() - CASE WHEN i > 24 THEN interval '23 h'"
+        "                                     ELSE interval '25 h' END AS at) a;" LET_ALL_WAIT);
     cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 20);
     cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 3);
     cr_assert_eq(RUN_INT(SQL_EXPIRE_QUEUE, "20"), 0);
@@ -44,12 +44,12 @@ Test(queue, drops_deliveries_that_waited_for_a_day_in_steps)
 /* Claims at most 9 deliveries, for a minute. */
 static const struct db_rows *claim(const char *worker)
 {
-    return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker, "{}", "{}");
+    return RUN(SQL_CLAIM, "9", "9", "9", "60000", worker, "{}", "{}", CLAIM_ALL);
 }
 
 static int64_t release(const char *worker, const char *fences)
 {
-    return RUN_INT(SQL_RELEASE, worker, fences);
+    return RUN_INT(SQL_RELEASE, worker, fences, "0");
 }
 
 Test(queue, releases_claims_that_a_worker_does_not_attempt)
@@ -76,7 +76,7 @@ Test(queue, skips_what_it_releases_for_a_disabled_or_deleted_endpoint)
 
     postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = true");
     make_events(ORG, 1, 0, false);
-    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000");
+    (void)RUN(SQL_FAN_OUT, "10", "64", "4", NOBODY, "100000", FAN_OUT_ALL);
     cr_assert_eq(db_rows_count(claim(ORG)), 1);
     postgres_do(server.url, "DELETE FROM webhook.endpoints");
     cr_assert_eq(release(ORG, "{}"), 1);
@@ -103,16 +103,16 @@ static const char *times(int n, const char *id)
 static size_t claim_after(int n_quick, const char *worker)
 {
     return db_rows_count(RUN(SQL_CLAIM, "99", "99", "99", "60000", worker, times(n_quick, ORG),
-                             times(n_quick, ENDPOINT)));
+                             times(n_quick, ENDPOINT), CLAIM_ALL));
 }
 
 static void queue_many(bool is_proven)
 {
     make_endpoint(ORG, ENDPOINT);
     make_events(ORG, 60, 0, false);
-    (void)RUN(SQL_FAN_OUT, "1000", "64", "4", NOBODY, "100000");
+    (void)RUN(SQL_FAN_OUT, "1000", "64", "4", NOBODY, "100000", FAN_OUT_ALL);
     if (is_proven)
-        postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
+        postgres_do(server.url, "UPDATE webhook.progress SET proven = true");
 }
 
 Test(queue, claims_more_for_an_endpoint_that_was_quick)
@@ -134,9 +134,10 @@ Test(queue, claims_more_for_an_endpoint_that_was_quick)
 Test(queue, lets_one_of_several_workers_claim_for_an_endpoint)
 {
     queue_many(true);
-    postgres_do(server.url, "UPDATE webhook.queue SET lease_until = now() + interval '1 h',"
-                            " worker = '" OTHER "' WHERE id IN (SELECT id FROM webhook.queue"
-                            " ORDER BY id LIMIT 2)");
+    postgres_do(server.url,
+                "UPDATE webhook.queue SET lease_until = now() + interval '1 h', fence = 0,"
+                " worker = '" OTHER "' WHERE id IN (SELECT id FROM webhook.queue"
+                " ORDER BY id LIMIT 2)");
     cr_assert_eq(claim_after(12, ORG), 2, "no more than 4 in all");
     postgres_do(server.url, COMPLETE_ONE(OTHER));
     cr_assert_eq(claim_after(12, OTHER), 0);
@@ -158,9 +159,9 @@ Test(queue, claims_no_more_for_quick_endpoints_than_an_organization_may_have)
         n += (size_t)snprintf(endpoints + n, sizeof(endpoints) - n, "%c" ENDPOINT "," OTHER,
                               i == 0 ? '{' : ',');
     snprintf(endpoints + n, sizeof(endpoints) - n, "}");
-    cr_assert_eq(
-        db_rows_count(RUN(SQL_CLAIM, "99", "99", "99", "60000", ORG, times(24, ORG), endpoints)),
-        28);
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "99", "99", "99", "60000", ORG, times(24, ORG),
+                                   endpoints, CLAIM_ALL)),
+                 28);
     cr_assert_eq(count("SELECT max(n) FROM (SELECT count(*) AS n FROM webhook.queue WHERE"
                        " lease_until IS NOT NULL GROUP BY endpoint_id) AS q"),
                  14, "in equal parts");

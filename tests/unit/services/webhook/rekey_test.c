@@ -90,11 +90,12 @@ static void *rekey(void *unused)
 
 static void *fan_out(void *unused)
 {
-    const db_param params[] = {STR("10"), STR("10"), STR("10"), STR(NOBODY), STR("10")};
+    const db_param params[] = {STR("10"), STR("10"),   STR("10"), STR(NOBODY),
+                               STR("10"), STR("1:1:"), STR("{}"), STR("{}")};
 
     db_open_batch(senders, clock_us() + 30 * INT64_C(1000000));
     db_add(senders, SQL_LOCK_QUEUE, NULL, 0);
-    db_add(senders, SQL_FAN_OUT, params, 5);
+    db_add(senders, SQL_FAN_OUT, params, 8);
     cr_assert_eq(db_commit(senders), ST_OK);
     return NULL;
 }
@@ -120,6 +121,6 @@ Test(rekey, takes_no_work_from_endpoints)
     expect_opened("secret");
     expect_opened("next_secret");
     cr_assert_eq(count("SELECT count(*) FROM webhook.queue"), 2);
-    cr_assert_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2,
+    cr_assert_eq(count("SELECT count(*) FROM webhook.progress WHERE waits_from IS NOT NULL"), 2,
                  "otherwise waiting deliveries are never claimed");
 }

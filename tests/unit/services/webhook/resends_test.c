@@ -159,7 +159,7 @@ Test(resends, are_queued_of_organizations_in_turn_and_within_budgets)
     cr_expect_eq(queued_of(ORG), 2);
     cr_expect_eq(queue_resends("100", served, "10", served), 8, "the rest of its budget");
     cr_expect_eq(queue_resends("100", served, "10", served), 0);
-    cr_expect_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2);
+    cr_expect_eq(count("SELECT count(*) FROM webhook.progress WHERE waits_from IS NOT NULL"), 2);
 
     postgres_do(server.url, "UPDATE webhook.endpoints SET enabled = false");
     cr_expect_eq(queue_resends("100", NOBODY, "12", served), 2);

@@ -22,7 +22,7 @@ static void make_retried_endpoint(const char *organization, const char *endpoint
 
 static void fan_out(void)
 {
-    (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000");
+    (void)RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000", FAN_OUT_ALL);
 }
 
 #define END(...)                                                                                   \
@@ -35,7 +35,7 @@ static void fan_out(void)
 static void expect_waiting(int n)
 {
     cr_expect_eq(count(WAITING), n, "%d, not %d", (int)count(WAITING), n);
-    cr_expect_eq(count("SELECT count(*) FROM webhook.endpoints e WHERE retries_waiting <>"
+    cr_expect_eq(count("SELECT count(*) FROM webhook.progress e WHERE retries_waiting <>"
                        " (SELECT count(*) FROM webhook.retries r WHERE r.endpoint_id = e.id)"
                        " OR (retry_at IS NULL) <> (retries_waiting = 0)"),
                  0);
@@ -48,7 +48,7 @@ static void let_be_due(const char *since)
 
     snprintf(text, sizeof(text),
              "UPDATE webhook.retries SET due_at = now() - interval '%s';"
-             "UPDATE webhook.endpoints SET retry_at = now() - interval '%s'"
+             "UPDATE webhook.progress SET retry_at = now() - interval '%s'"
              " WHERE retries_waiting > 0",
              since, since);
     postgres_do(server.url, text);
@@ -61,7 +61,7 @@ struct queued {
 
 static struct queued queue_retries(const char *endpoints, const char *each, const char *budget)
 {
-    const struct db_rows *const rows = RUN(SQL_QUEUE_RETRIES, endpoints, each, budget);
+    const struct db_rows *const rows = RUN(SQL_QUEUE_RETRIES, endpoints, each, budget, "0");
 
     return (struct queued){db_value_int(rows, 0, 0), db_value_int(rows, 0, 1),
                            db_value_bool(rows, 0, 2)};
@@ -154,8 +154,7 @@ Test(retries, wait_once_for_an_event_and_go_when_it_succeeds)
     const char *again = "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id,"
                         " event_type, cause, created_at) SELECT organization_id, '" ENDPOINT "',"
                         " webhook.id_at(clock_timestamp() + interval '1 ms'), id, type, 'resend',"
-                        " now() FROM webhook.events;"
-                        "UPDATE webhook.endpoints SET has_work = true";
+                        " now() FROM webhook.events;" LET_ALL_WAIT;
 
     make_retried_endpoint(ORG, ENDPOINT);
     make_events(ORG, 1, 0, false);
@@ -285,13 +284,12 @@ static void make_retries(const char *organization, const char *endpoint, int n)
     char text[768];
 
     make_retried_endpoint(organization, endpoint);
-    snprintf(
-        text, sizeof(text),
-        "INSERT INTO webhook.retries SELECT '%s', '%s', gen_random_uuid(), 't',"
-        " gen_random_uuid(), 1, now() - i * interval '1 s' FROM generate_series(1, %d) i;"
-        "UPDATE webhook.endpoints SET retries_waiting = %d, retry_at = (SELECT min(due_at) FROM"
-        " webhook.retries WHERE endpoint_id = '%s') WHERE id = '%s'",
-        organization, endpoint, n, n, endpoint, endpoint);
+    snprintf(text, sizeof(text),
+             "INSERT INTO webhook.retries SELECT '%s', '%s', gen_random_uuid(), 't',"
+             " gen_random_uuid(), 1, now() - i * interval '1 s' FROM generate_series(1, %d) i;"
+             "UPDATE webhook.progress SET retries_waiting = %d, retry_at = (SELECT min(due_at) FROM"
+             " webhook.retries WHERE endpoint_id = '%s') WHERE id = '%s'",
+             organization, endpoint, n, n, endpoint, endpoint);
     postgres_do(server.url, text);
 }
 
@@ -315,7 +313,7 @@ Test(retries, are_queued_of_endpoints_in_turn)
         queued = queue_retries("2", "10", "1000");
     cr_expect_not(queued.has_more);
     expect_waiting(0);
-    cr_expect_eq(count("SELECT count(*) FROM webhook.endpoints WHERE has_work"), 2);
+    cr_expect_eq(count("SELECT count(*) FROM webhook.progress WHERE waits_from IS NOT NULL"), 2);
 }
 
 /* Two endpoints share the organization's retry budget equally. The rest waits for the next minute,
@@ -335,10 +333,11 @@ Test(retries, beyond_the_budget_wait_for_the_next_minute)
     cr_expect_eq(count(QUEUED_FOR(ANOTHER)), 10);
     cr_expect_eq(queue_retries("20", "25", "20").queued, 0);
     expect_waiting(40);
-    cr_expect_eq(count("SELECT queued FROM webhook.budgets WHERE organization_id = '" ORG "'"), 0);
+    cr_expect_eq(count("SELECT queued FROM webhook.statistics WHERE organization_id = '" ORG "'"),
+                 0);
     postgres_do(server.url,
-                "UPDATE webhook.budgets SET retry_minute = retry_minute - interval '1 min';"
-                "UPDATE webhook.endpoints SET retry_at = now() WHERE retry_at IS NOT NULL");
+                "UPDATE webhook.statistics SET minute = minute - interval '1 min';"
+                "UPDATE webhook.progress SET retry_at = now() WHERE retry_at IS NOT NULL");
     cr_expect_eq(queue_retries("20", "25", "20").queued, 20);
 }
 
@@ -361,9 +360,10 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
     let_one_wait();
     let_be_due("1 s");
     expect_queued(1);
-    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}")), 1);
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}", CLAIM_ALL)),
+                 1);
     postgres_do(server.url, "UPDATE webhook.queue SET lease_until = now() - interval '1 s'");
-    cr_expect_eq(db_value_int(run_with(SQL_RECOVER, NULL, 0), 0, 0), 1);
+    cr_expect_eq(db_value_int(RUN(SQL_RECOVER, "0"), 0, 0), 1);
     END(FAILED);
     cr_expect_eq(count("SELECT retry FROM webhook.retries"), 2);
     cr_expect_eq(
@@ -371,16 +371,6 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
 }
 
 /* -- costs ------------------------------------------------------------------------------------- */
-
-static int64_t blocks_of(const char *statement, const char *arguments)
-{
-    static char query[16384];
-
-    snprintf(query, sizeof(query),
-             "BEGIN; PREPARE s AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE s(%s)",
-             statement, arguments);
-    return blocks_hit(query);
-}
 
 /* Counts blocks, not time: completing must not scan all retries that wait for the endpoint. */
 Test(retries, cost_the_same_however_many_wait)
@@ -391,18 +381,19 @@ Test(retries, cost_the_same_however_many_wait)
     make_retried_endpoint(ORG, ENDPOINT);
     make_events(ORG, 4, 0, false);
     fan_out();
-    postgres_do(server.url, "UPDATE webhook.endpoints SET proven = true");
-    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}")), 4);
+    postgres_do(server.url, "UPDATE webhook.progress SET proven = true");
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}", CLAIM_ALL)),
+                 4);
     text = ended_as_json((const struct ended[]){SUCCEEDED, SUCCEEDED, FAILED, FAILED}, 4);
     cr_assert_not_null(text);
     snprintf(arguments, sizeof(arguments), "'%s', 100000", text);
     free(text);
-    before = blocks_of(webhook_sql[SQL_COMPLETE].text, arguments);
+    before = blocks_of(SQL_COMPLETE, arguments);
     make_retries(OTHER, ANOTHER, 20000);
     postgres_do(server.url, "INSERT INTO webhook.retries SELECT '" ORG "', '" ENDPOINT "',"
                             " gen_random_uuid(), 't', gen_random_uuid(), 1, now() + interval '1 h'"
                             " FROM generate_series(1, 20000)");
-    beside = blocks_of(webhook_sql[SQL_COMPLETE].text, arguments);
+    beside = blocks_of(SQL_COMPLETE, arguments);
     cr_expect_lt(beside, 4 * before, "%lld, then %lld blocks", (long long)before,
                  (long long)beside);
 }

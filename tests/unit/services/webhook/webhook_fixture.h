@@ -51,13 +51,14 @@ static inline void stop(void)
 static inline const struct db_rows *run_with(enum webhook_sql statement, const char *const *texts,
                                              size_t n)
 {
-    struct params params = {0};
+    db_param params[16];
     size_t i;
 
+    cr_assert_leq(n, sizeof(params) / sizeof(params[0]));
     for (i = 0; i < n; i++)
-        params_add(&params, str_of(texts[i]));
+        params[i] = str_of(texts[i]);
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    i = db_add(db, (int)statement, params.at, params.n);
+    i = db_add(db, (int)statement, params, n);
     cr_assert_eq(db_commit(db), ST_OK);
     return db_result(db, i);
 }
@@ -85,6 +86,14 @@ static inline void await_waiting(int n)
              n);
     postgres_await(server.url, query);
 }
+
+/* Parameters of a sender that has just started: it looks at all rows. */
+#define CLAIM_ALL   "0", "0"
+#define FAN_OUT_ALL "1:1:", "{}", "{}"
+
+/* What tests put into the queue themselves can be claimed. */
+#define LET_ALL_WAIT                                                                               \
+    "UPDATE webhook.progress SET waits_from = '00000000-0000-0000-0000-000000000000'"
 
 /* -- rows ------------------------------------------------------------------------------------ */
 
@@ -146,6 +155,17 @@ static inline int64_t blocks_hit(const char *query)
     blocks = strtoll(hits + strlen("\"Shared Hit Blocks\": "), NULL, 10);
     free(plan);
     return blocks;
+}
+
+/* The same of one of the service's statements with these arguments, as SQL; changes nothing. */
+static inline int64_t blocks_of(enum webhook_sql statement, const char *arguments)
+{
+    static char query[24576];
+
+    snprintf(query, sizeof(query),
+             "BEGIN; PREPARE s AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE s(%s)",
+             webhook_sql[statement].text, arguments);
+    return blocks_hit(query);
 }
 
 #endif

@@ -84,12 +84,12 @@ Test(webhook_upkeep, drops_a_day_during_a_transaction_of_the_sender)
 
     make_old_days(1);
     postgres_do(server.url,
-                "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret,"
-                " has_work) SELECT i, i, '', ARRAY['t'], false, '', true"
+                "INSERT INTO webhook.endpoints (organization_id, id, url, events, signing, secret)"
+                " SELECT i, i, '', ARRAY['t'], false, ''"
                 " FROM (SELECT gen_random_uuid() AS i) AS made;"
                 "INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type,"
                 " cause, created_at) SELECT id, id, webhook.id_at(at), id, 't', 'event', at"
-                " FROM webhook.endpoints, (SELECT now() - interval '31 d' AS at) a");
+                " FROM webhook.endpoints, (SELECT now() - interval '31 d' AS at) a;" LET_ALL_WAIT);
     db_open_batch(senders, clock_us() + 30 * INT64_C(1000000));
     db_add(senders, SQL_LOCK_QUEUE, NULL, 0);
     cr_assert_eq(db_run(senders), ST_OK);

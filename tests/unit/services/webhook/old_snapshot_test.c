@@ -1,0 +1,134 @@
+/* What a turn of the sender and a create cost while a snapshot is held: what has died since is not looked at. */
+#include <libpq-fe.h>
+
+#include "tests/unit/services/webhook/ended_attempts.h"
+
+TestSuite(old_snapshot, .init = start, .fini = stop);
+
+/* What the sender remembers: services/webhook/queue.c. */
+static struct {
+    char claims[24], turns[24], retries[24], seen[128], left_over[64], left_since[64];
+} bounds = {"0", "0", "0", "1:1:", "{}", "{}"};
+
+static void keep(char *to, size_t size, struct str value)
+{
+    cr_assert_lt(value.n, size);
+    snprintf(to, size, "%.*s", STR_ARG(value));
+}
+
+#define KEEP(to, rows, column) keep((to), sizeof(to), db_value((rows), 0, (column)))
+
+static void fan_out(void)
+{
+    const struct db_rows *const rows = RUN(SQL_FAN_OUT, "100", "64", "4", NOBODY, "100000",
+                                           bounds.seen, bounds.left_over, bounds.left_since);
+
+    cr_assert_eq(db_value_int(rows, 0, FAN_OUT_FANNED), 1);
+    cr_assert_not(db_value_bool(rows, 0, FAN_OUT_HAS_MORE));
+    KEEP(bounds.seen, rows, FAN_OUT_SEEN);
+    KEEP(bounds.left_over, rows, FAN_OUT_LEFT_OVER);
+    KEEP(bounds.left_since, rows, FAN_OUT_LEFT_SINCE);
+}
+
+static void find_bounds(void)
+{
+    const struct db_rows *const rows =
+        RUN(SQL_FIND_BOUNDS, bounds.claims, bounds.turns, bounds.retries);
+
+    KEEP(bounds.claims, rows, FIND_BOUNDS_CLAIMS);
+    KEEP(bounds.turns, rows, FIND_BOUNDS_TURNS);
+    KEEP(bounds.retries, rows, FIND_BOUNDS_RETRIES);
+}
+
+static void claim(void)
+{
+    cr_assert_eq(db_rows_count(RUN(SQL_CLAIM, "9", "9", "9", "60000", ORG, "{}", "{}",
+                                   bounds.claims, bounds.turns)),
+                 1);
+}
+
+/* One event on its way from the outbox to the log. */
+static void deliver(const struct ended ended)
+{
+    char *text;
+
+    make_events(ORG, 1, 0, false);
+    fan_out();
+    find_bounds();
+    claim();
+    find_bounds();
+    text = ended_as_json(&ended, 1);
+    cr_assert_eq(RUN_INT(SQL_COMPLETE, text, "100000"), 1);
+    free(text);
+    find_bounds();
+}
+
+enum { MEASURED = 7 };
+
+/* The blocks that each of a turn's statements and a create's look-up read. */
+static void measure(int64_t blocks[MEASURED])
+{
+    char arguments[1024], *text;
+
+    make_events(ORG, 1, 0, false);
+    snprintf(arguments, sizeof(arguments), "100, 64, 4, '" NOBODY "', 100000, '%s', '%s', '%s'",
+             bounds.seen, bounds.left_over, bounds.left_since);
+    blocks[0] = blocks_of(SQL_FAN_OUT, arguments);
+    fan_out();
+    snprintf(arguments, sizeof(arguments), "9, 9, 9, 60000, '" ORG "', '{}', '{}', %s, %s",
+             bounds.claims, bounds.turns);
+    blocks[1] = blocks_of(SQL_CLAIM, arguments);
+    claim();
+    snprintf(arguments, sizeof(arguments), "%s, %s, %s", bounds.claims, bounds.turns,
+             bounds.retries);
+    blocks[2] = blocks_of(SQL_FIND_BOUNDS, arguments);
+    find_bounds();
+    blocks[3] = blocks_of(SQL_RECOVER, bounds.claims);
+    snprintf(arguments, sizeof(arguments), "20, 25, 1000, %s", bounds.retries);
+    blocks[4] = blocks_of(SQL_QUEUE_RETRIES, arguments);
+    text = ended_as_json(&(const struct ended)SUCCEEDED, 1);
+    snprintf(arguments, sizeof(arguments), "'%s', 100000", text);
+    blocks[5] = blocks_of(SQL_COMPLETE, arguments);
+    cr_assert_eq(RUN_INT(SQL_COMPLETE, text, "100000"), 1);
+    free(text);
+    find_bounds();
+    blocks[6] = blocks_hit("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT FROM webhook.endpoints"
+                           " WHERE organization_id = '" ORG "' AND 't' = ANY (events) LIMIT 1");
+}
+
+Test(old_snapshot, costs_a_turn_and_a_create_nothing)
+{
+    enum { DELIVERIES = 200, MORE = 12 };
+    PGconn *holder = PQconnectdb(server.url);
+    int64_t before[MEASURED], after[MEASURED];
+
+    make_endpoint(ORG, ENDPOINT);
+    deliver((struct ended)FAILED);
+    PQclear(PQexec(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM webhook.endpoints"));
+    measure(before);
+    for (int i = 0; i < DELIVERIES; i++)
+        deliver(i % 2 == 0 ? (struct ended)SUCCEEDED : (struct ended)FAILED);
+    measure(after);
+    for (int i = 0; i < MEASURED; i++)
+        cr_expect_leq(after[i], before[i] + MORE, "statement %d: %lld, then %lld blocks", i,
+                      (long long)before[i], (long long)after[i]);
+    cr_expect_gt(count("SELECT pg_relation_size('webhook.progress_pkey')"), 8192, "much is dead");
+    PQfinish(holder);
+}
+
+/* An event whose transaction ends after that of a later one is found as well. */
+Test(old_snapshot, hides_no_event_of_a_late_transaction)
+{
+    PGconn *late = PQconnectdb(server.url);
+
+    make_endpoint(ORG, ENDPOINT);
+    PQclear(PQexec(late,
+                   "BEGIN; INSERT INTO webhook.events (organization_id, id, type, data, created_at)"
+                   " VALUES ('" ORG "', gen_random_uuid(), 't', '{}', now() - interval '1 s')"));
+    make_events(ORG, 1, 0, false);
+    fan_out();
+    PQclear(PQexec(late, "COMMIT"));
+    PQfinish(late);
+    fan_out();
+    cr_expect_eq(queued_of(ORG), 2);
+}
