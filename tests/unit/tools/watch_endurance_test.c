@@ -44,8 +44,10 @@ static struct process audit, nats, load;
 static struct answers answers;
 static int postgres_files, files_in_recovery;
 static int partition_lines, partitions, waiting_s, failed_answers;
-static int seconds;        /* of the run, to the report */
-static int work_ms_at_end; /* 0: the machine is not measured */
+static int seconds;                 /* of the run, to the report */
+static int work_ms_at_end;          /* 0: the machine is not measured */
+static int snapshots;               /* taken; 0: none was measured */
+static int turn_ms, turn_ms_at_end; /* of the sender */
 static const char *why_none;
 
 static void set_up(void)
@@ -61,6 +63,8 @@ static void set_up(void)
     waiting_s = 1;
     failed_answers = 0;
     work_ms_at_end = WORK_MS;
+    snapshots = 1;
+    turn_ms = turn_ms_at_end = 3;
     seconds = RUN_S;
     why_none = NULL;
 }
@@ -98,6 +102,16 @@ static void write_samples_of(FILE *file, const char *name, const struct process 
     }
 }
 
+/* The sender has a turn a second. */
+static void write_snapshot(FILE *file, int s)
+{
+    const int late_s = s > RUN_S / 2 ? s - RUN_S / 2 : 0;
+
+    fprintf(file,
+            "{\"name\":\"snapshot\",\"at\":%d,\"taken\":%d,\"turns\":{\"count\":%d,\"sum\":%g}}\n",
+            s, snapshots, s, ((s - late_s) * turn_ms + late_s * turn_ms_at_end) / 1000.0);
+}
+
 static void write_samples(void)
 {
     FILE *file = file_in_tree("samples");
@@ -115,6 +129,8 @@ static void write_samples(void)
         if (work_ms_at_end > 0)
             fprintf(file, "{\"name\":\"machine\",\"at\":%d,\"work_ms\":%d}\n", s,
                     s < RUN_S / 2 ? WORK_MS : work_ms_at_end);
+        if (snapshots > 0)
+            write_snapshot(file, s);
     }
     for (int i = 0; i < partition_lines; i++)
         fprintf(file, "{\"name\":\"partitions\",\"made\":%d,\"keys\":%d,\"waiting_s\":%d%s%s%s}\n",
@@ -173,6 +189,24 @@ static void expect_report(const char *word)
     write_answers();
     cr_expect_eq(report_written("audit-0,load"), word != NULL, "%s", output);
     cr_expect(word == NULL || strstr(output, word) != NULL, "%s", output);
+}
+
+Test(watch_endurance, finds_a_sender_that_an_old_snapshot_slows_down)
+{
+    turn_ms_at_end = 8;
+    expect_report("SLOWER");
+}
+
+Test(watch_endurance, finds_a_snapshot_that_was_not_held)
+{
+    snapshots = 2;
+    expect_report("NOT HELD");
+}
+
+Test(watch_endurance, demands_figures_of_the_sender)
+{
+    snapshots = 0;
+    expect_report("NOT MEASURED");
 }
 
 Test(watch_endurance, finds_nothing_in_unchanged_values)
@@ -501,7 +535,8 @@ Test(watch_endurance, watches_until_sigterm_whatever_a_process_answers)
     snprintf(text, sizeof(text), "%d\n", (int)getpid());
     write_file("pids/audit-0", text);
     snprintf(text, sizeof(text),
-             "RUN_DIR=%s ENDURANCE_SAMPLE_S=0.05 timeout --preserve-status 60 sh -c '"
+             "RUN_DIR=%s DATABASE_URL=host=/nowhere ENDURANCE_SAMPLE_S=0.05 timeout "
+             "--preserve-status 60 sh -c '"
              "tests/faults/watch-endurance watch %s/samples & p=$!;"
              " until [ $(wc -l <%s/samples) -ge 6 ]; do kill -0 $p || break; sleep 0.05; done;"
              " kill $p; wait $p' 2>&1",
