@@ -16,8 +16,10 @@ enum { CONNECT_S = 5, RETRY_MS = 40000, AGAIN_MS = 200 };
     "SET timezone = 'UTC'; SET datestyle = 'ISO'; SET intervalstyle = 'postgres';"                 \
     "SET bytea_output = 'hex'; SET extra_float_digits = 3; SET statement_timeout = 0;"             \
     "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
-/* Statements about single rows of large tables that have no statistics yet. */
-#define ADMIN_SESSION SESSION "; SET enable_seqscan = off"
+/* Statements about single rows of large tables that have no statistics yet. Without jit, because a
+   plan that has no index to take, such as that of audit.number_of(), would look dear enough to be
+   compiled, and again for each row that audit.move_open() updates. */
+#define ADMIN_SESSION SESSION "; SET enable_seqscan = off; SET jit = off"
 
 #define OBJECT_IN_USE "55006"
 

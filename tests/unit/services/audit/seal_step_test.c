@@ -275,15 +275,15 @@ Test(seal_step, goes_by_no_time_of_a_block_that_arrives)
     postgres_do(server.url, ENTRY(ORG, "80 s", 3));
     seal(&sealing);
     cr_assert_eq(sealing.sealed, 1);
-    cr_assert_eq(sealing.implausible, 0, "the other block is the place, and not of this server");
+    cr_assert_eq(sealing.misdated, 0, "the other block is the place, and not of this server");
     say(slow, "COMMIT");
     seal(&sealing);
     cr_assert_eq(sealing.sealed, 1);
-    cr_assert_eq(sealing.implausible, 0, "the other block is the only one before this entry");
+    cr_assert_eq(sealing.misdated, 0, "the other block is the only one before this entry");
 
     postgres_do(server.url, ENTRY(ORG, "80 s", 4));
     seal(&sealing);
-    cr_assert_eq(sealing.implausible, 1, "a block of this server was made before this entry");
+    cr_assert_eq(sealing.misdated, 1, "a block of this server was made before this entry");
     PQfinish(slow);
 }
 
