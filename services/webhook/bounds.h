@@ -10,6 +10,7 @@
 #ifndef SERVICES_WEBHOOK_BOUNDS_H
 #define SERVICES_WEBHOOK_BOUNDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/base/arena.h"
@@ -20,21 +21,23 @@ struct db_rows;
 struct bounds {
     int64_t claims, turns, retries;
     struct str seen, left_over, left_since;
-    char moving[2 * 32 + 1]; /* describes the organizations that move between cells */
-    struct arena kept;       /* seen, left_over and left_since */
+    char state[32 + 1]; /* describes the session, and the organizations that move between cells */
+    struct arena kept;  /* seen, left_over and left_since */
 };
 
 void bounds_init(struct bounds *bounds);
 void bounds_release(struct bounds *bounds);
 
-/* The next transaction looks at everything: after a start, and after a transaction of which it is not
-   known what it did. */
-void bounds_forget(struct bounds *bounds);
+/* False: the next transaction looks at everything, which may take long. */
+bool bounds_are_known(const struct bounds *bounds);
+
+/* Results of a transaction stay valid when later ones fail: what these may have written has higher
+   numbers. */
 
 /* `rows` are those of fan_out.sql. */
 void bounds_keep_events(struct bounds *bounds, const struct db_rows *rows);
-/* `rows` are those of find_bounds.sql. Forgets if other organizations than before are moving: their
-   rows may have any numbers. */
+/* `rows` are those of find_bounds.sql. Forgets all if the state has changed: the next transaction looks
+   at everything. */
 void bounds_keep_numbers(struct bounds *bounds, const struct db_rows *rows);
 
 #endif

@@ -25,6 +25,9 @@ enum {
     RETRIED_ENDPOINTS = 20,       /* that have a turn in a transaction */
     RETRIED_EACH = 25,            /* retries of an endpoint in its turn */
     RETRIES_WAITING_MAX = 100000, /* of an endpoint */
+    /* For a transaction that looks at everything, as the first of a session does: under an old snapshot
+       that may be millions of rows. Claims are made at its end, so they outlive it all the same. */
+    LOOK_AT_ALL_MS = 30 * 1000,
     RETRIES_PART = 4, /* retries get budget / RETRIES_PART on top of an organization's budget */
 };
 
@@ -404,16 +407,15 @@ static void read_all(struct queue *queue, const struct places *at, struct queue_
 enum status queue_transact(struct queue *queue, const struct queue_wants *wants,
                            struct queue_result *out)
 {
+    const int timeout_ms = bounds_are_known(&queue->bounds) ? queue->timeout_ms : LOOK_AT_ALL_MS;
     struct places at;
     enum status st;
 
     arena_clear(&queue->arena);
-    db_open_batch(queue->db, clock_us() + queue->timeout_ms * INT64_C(1000));
+    db_open_batch(queue->db, clock_us() + INT64_C(1000) * timeout_ms);
     at = add_all(queue, wants);
     st = db_commit(queue->db);
     if (st == ST_OK)
         read_all(queue, &at, out);
-    else
-        bounds_forget(&queue->bounds);
     return st;
 }

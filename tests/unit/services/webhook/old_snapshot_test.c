@@ -1,5 +1,6 @@
 /* What a turn of the sender and a create cost while a snapshot is held: what has died since is not looked at. */
 #include <libpq-fe.h>
+#include <stdlib.h>
 
 #include "tests/unit/services/webhook/ended_attempts.h"
 
@@ -131,4 +132,15 @@ Test(old_snapshot, hides_no_event_of_a_late_transaction)
     PQfinish(late);
     fan_out();
     cr_expect_eq(queued_of(ORG), 2);
+}
+
+/* Rows that arrive from another cell have numbers of that cell. */
+Test(old_snapshot, hides_nothing_behind_rows_that_came_with_higher_numbers)
+{
+    make_endpoint(ORG, ENDPOINT);
+    postgres_do(server.url, "UPDATE webhook.progress SET version = 1000000000, waits_from = id,"
+                            " retry_at = now() + interval '1 h'");
+    find_bounds();
+    cr_expect_leq(atoll(bounds.turns), count("SELECT last_value FROM webhook.version"));
+    cr_expect_leq(atoll(bounds.retries), count("SELECT last_value FROM webhook.version"));
 }
