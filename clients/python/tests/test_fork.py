@@ -45,14 +45,15 @@ class Fork(unittest.TestCase):
         """Starts a program, and waits until it says that it is ready."""
         program = subprocess.Popen(
             [sys.executable, *command], cwd=PROGRAMS, env=self.env, stderr=subprocess.STDOUT,
-            stdout=subprocess.PIPE, text=True, start_new_session=True, **options)
+            stdout=subprocess.PIPE, start_new_session=True, **options)
         self.addCleanup(self.end, program)
         said = ""
         while not re.search(ready, said):
             readable, _, _ = select.select([program.stdout], [], [], 60)
-            line = program.stdout.readline() if readable else ""
-            self.assertTrue(line, f"{command} is not ready: {said}")
-            said += line
+            # Not by lines: those that were read ahead would not be readable.
+            part = os.read(program.stdout.fileno(), 65536) if readable else b""
+            self.assertTrue(part, f"{command} is not ready: {said}")
+            said += part.decode(errors="replace")
         return program
 
     def end(self, program):
