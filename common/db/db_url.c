@@ -7,6 +7,10 @@
 
 #include "common/db/db_hosts.h"
 
+#define NOT_PARSED                                                                                 \
+    "cannot be parsed: write it without quotation marks, and @ : / % of the password as %40 %3A "  \
+    "%2F %25"
+
 enum key { HOST, HOSTADDR, PORT, SERVICE, KEYS };
 
 static const char *const keys[KEYS] = {"host", "hostaddr", "port", "service"};
@@ -41,7 +45,7 @@ static const char *fault_of(const char *const values[KEYS])
     const size_t n = db_hosts_parts(hostaddr[0] != '\0' ? hostaddr : host);
 
     if (has_part_of_password(host, port))
-        return "cannot be parsed: write @ : / % of the password as %40 %3A %2F %25";
+        return NOT_PARSED;
     if (values[SERVICE][0] != '\0')
         return "names a service: name the hosts instead";
     if (n > DB_HOSTS_MAX)
@@ -59,8 +63,7 @@ const char *db_url_fault(const char *url)
     const char *values[KEYS] = {"", "", "", ""}, *fault;
 
     if (parsed == NULL)
-        return "cannot be parsed: write it without quotation marks, and @ : / % of the password "
-               "as %40 %3A %2F %25";
+        return NOT_PARSED;
     for (const PQconninfoOption *at = parsed; at->keyword != NULL; at++)
         for (int key = 0; key < KEYS; key++)
             if (at->val != NULL && strcmp(at->keyword, keys[key]) == 0)
