@@ -183,6 +183,7 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
 {
     struct workload_counts counts;
     pid_t watcher;
+    int n_snapshots;
 
     latencies.file = fopen(latency_path, "we");
     latencies.begin_us = clock_mono_us();
@@ -190,7 +191,7 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
     watcher = watch(samples);
     workload_start(orgs, run->seed, run->per_second, WORKLOAD_WORKERS);
     churn_start(&orgs[0], 0, receiver_url(receiver, "/ok/churn"));
-    fault_run_steps(run);
+    n_snapshots = fault_run_steps(run);
     counts = workload_stop();
     churn_stop();
     end_watch(watcher);
@@ -200,11 +201,13 @@ static void run_for_long(const struct fault_run *run, const struct org orgs[WORK
     pthread_mutex_unlock(&latencies.lock);
     fprintf(stderr, "%lld requests, %d a second; at most %.1f s late\n", counts.requests,
             run->per_second, (double)counts.latest_us / 1e6);
-    cr_expect_eq(system(format("tests/faults/watch-endurance report '%s' '%s' --seconds %d"
-                               " --requests %lld --failed %lld --lives %s,load --killed %s 1>&2",
-                               samples, latency_path, run->seconds, counts.requests,
-                               counts.failed_answers, names_of(false), names_of(true))),
-                 0, "see the output of watch-endurance");
+    cr_expect_eq(
+        system(format("tests/faults/watch-endurance report '%s' '%s' --seconds %d"
+                      " --requests %lld --failed %lld --snapshots %d --lives %s,load"
+                      " --killed %s 1>&2",
+                      samples, latency_path, run->seconds, counts.requests, counts.failed_answers,
+                      n_snapshots, names_of(false), names_of(true))),
+        0, "see the output of watch-endurance");
 }
 
 Test(endurance, nothing_grows_or_becomes_slower)

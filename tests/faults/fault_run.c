@@ -13,6 +13,7 @@
 #include "tests/faults/faulty_stack.h"
 #include "tests/faults/final_reads.h"
 #include "tests/faults/history.h"
+#include "tests/faults/kept_snapshot.h"
 
 enum { LAST_DEADLINE_MS = 4000 /* every command has expired by then */ };
 
@@ -60,11 +61,12 @@ static void print_begin(const struct fault_run *run)
                             "wall", (json_int_t)(clock_us() - clock_mono_us())));
 }
 
-void fault_run_steps(const struct fault_run *run)
+int fault_run_steps(const struct fault_run *run)
 {
     const int64_t begin_us = clock_mono_us();
     const int64_t until_us = begin_us + run->seconds * INT64_C(1000000);
 
+    kept_snapshot_renew();
     for (size_t i = 0; run->plan.n > 0 && clock_mono_us() < until_us; i++) {
         const struct fault_step *step = &run->plan.steps[i % run->plan.n];
         const int64_t next_us = clock_mono_us() + run->step_ms * 1000LL;
@@ -73,11 +75,13 @@ void fault_run_steps(const struct fault_run *run)
         fault_step_print(step, text, sizeof(text));
         fprintf(stderr, "%6.1f s  %s\n", (double)(clock_mono_us() - begin_us) / 1e6, text);
         faulty_stack_run(step, until_us);
+        kept_snapshot_renew();
         if (clock_mono_us() < next_us && clock_mono_us() < until_us)
             stack_let_run(((next_us < until_us ? next_us : until_us) - clock_mono_us()) / 1000);
     }
     if (clock_mono_us() < until_us)
         stack_let_run((until_us - clock_mono_us()) / 1000);
+    return kept_snapshot_end();
 }
 
 /* Copies what check_history prints; keeps the lines that say what it found. The exit status. */
@@ -119,6 +123,7 @@ void fault_run(const struct fault_run *run)
     struct webhook webhooks[WORKLOAD_ORGS];
     struct org orgs[WORKLOAD_ORGS];
     struct workload_counts counts;
+    int n_snapshots;
 
     history_open(run->history);
     print_begin(run);
@@ -127,11 +132,11 @@ void fault_run(const struct fault_run *run)
         fault_run_organization(i, &orgs[i], receiver, &webhooks[i]);
     workload_start(orgs, run->seed, run->per_second, WORKLOAD_WORKERS);
     churn_start(&orgs[0], 0, receiver_url(receiver, "/ok/churn"));
-    fault_run_steps(run);
+    n_snapshots = fault_run_steps(run);
     counts = workload_stop();
     churn_stop();
-    fprintf(stderr, "%lld requests, sent at most %.1f s late\n", counts.requests,
-            (double)counts.latest_us / 1e6);
+    fprintf(stderr, "%lld requests, sent at most %.1f s late; a snapshot was taken %d times\n",
+            counts.requests, (double)counts.latest_us / 1e6, n_snapshots);
     faulty_stack_await_ready();
     stack_let_run(LAST_DEADLINE_MS);
     final_reads(orgs, receiver, webhooks);

@@ -37,8 +37,9 @@ struct fault_run {
 void fault_run_settings(struct fault_run *run, int seconds, int per_second, bool with_machines);
 void fault_run(const struct fault_run *run);
 /* A part of a run: executes the steps in order, and again from the first, until the time is
-   over. */
-void fault_run_steps(const struct fault_run *run);
+   over. A snapshot of the database is held meanwhile; returns how often one was taken
+   (kept_snapshot.h). */
+int fault_run_steps(const struct fault_run *run);
 /* Another part: an organization whose events are sent to that receiver at "/ok/NUMBER". */
 void fault_run_organization(int number, struct org *org, struct receiver *receiver,
                             struct webhook *webhook);
