@@ -11,8 +11,7 @@
 enum {
     STATE_EVERY_S = 30,
     SIZES_EVERY_S = 600,
-    AGAIN_S = 60,
-    TIMEOUT_US = 5 * 1000 * 1000,
+    TIMEOUT_US = 1000 * 1000, /* nothing is sealed meanwhile */
     LARGEST_MAX = 10,
 };
 
@@ -103,13 +102,13 @@ static enum status read_sizes(const struct database_watch *watch, struct db *db,
     return list(watch->largest, "organization_id", db, SQL_LIST_LARGEST, LARGEST_MAX, arena);
 }
 
-/* When it is due next. */
+/* When it is due next: after a failure no sooner, since what took too long may take so again. */
 static int64_t next(enum status st, int64_t every_s, const char *what)
 {
     if (st != ST_OK)
-        LOG(LOG_WARNING, "could not read metrics of the database; retrying in one minute",
-            log_str("what", what), log_str("status", status_name(st)));
-    return clock_mono_us() + (st == ST_OK ? every_s : AGAIN_S) * INT64_C(1000000);
+        LOG(LOG_WARNING, "could not read metrics of the database; retrying later",
+            log_str("what", what), log_str("status", status_name(st)), log_int("in_s", every_s));
+    return clock_mono_us() + every_s * INT64_C(1000000);
 }
 
 void database_watch_step(struct database_watch *watch, struct db *db, struct arena *arena)

@@ -4,8 +4,9 @@
  *
  * What     Reads the state every 30 seconds and the sizes every ten minutes. Every replica of audit
  *          reports the same, so that one live replica is enough: aggregate with max, by cell.
- * Threads  The sealer's, which wakes in any case: reading the sizes can take a second.
- * Fails    What fails is logged and read again a minute later; the metrics keep their values.
+ * Threads  The sealer's, which wakes in any case. Nothing is sealed while a statement runs, so none
+ *          may take longer than a second.
+ * Fails    What fails is logged and read again when it is due next; the metrics keep their values.
  */
 #ifndef SERVICES_AUDIT_DATABASE_WATCH_H
 #define SERVICES_AUDIT_DATABASE_WATCH_H

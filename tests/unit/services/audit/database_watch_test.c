@@ -174,6 +174,23 @@ Test(database_watch, knows_the_organizations_with_most_entries)
     cr_expect_null(strstr(shown(), "\"} 4\n"), "the ten largest");
 }
 
+/* Two durations are compared: that of a try, and a longer one of the server. */
+Test(database_watch, gives_up_on_sizes_after_a_second_and_retries_late)
+{
+    PGconn *other = session();
+
+    postgres_do(server.url, BLOCK(ORG, 1, 5));
+    watch.state_due_us = INT64_MAX;
+    say(other, "BEGIN; LOCK TABLE audit.blocks");
+    cr_assert(PQsendQuery(other, "SELECT pg_sleep(4)"));
+    database_watch_step(&watch, db, &arena);
+    cr_assert(PQconsumeInput(other));
+    cr_expect(PQisBusy(other), "nothing was sealed for four seconds");
+    cr_expect_null(strstr(shown(), "conversations_audit_organization_entries{"));
+    cr_expect_gt(watch.sizes_due_us, clock_mono_us() + 500 * INT64_C(1000000));
+    PQfinish(other);
+}
+
 /* -- moves ------------------------------------------------------------------------------------- */
 
 #define PUBLICATION(n) "move_0192000000007000800000000000000" n /* of ORG, of OTHER */
