@@ -164,6 +164,18 @@ static enum status list(struct step *step)
     return ST_OK;
 }
 
+/* Compares the clocks: `theirs` was read between `asked_us` and now. */
+static enum status compare_clocks(struct seal_step *sealing, int64_t asked_us, struct str theirs)
+{
+    int64_t theirs_us;
+
+    if (!chain_read_us(theirs, &theirs_us))
+        return ST_INTERNAL;
+    sealing->clock_apart_ms =
+        clock_difference_ms(asked_us / 1000, clock_us() / 1000, theirs_us / 1000);
+    return ST_OK;
+}
+
 /* There are blocks beyond the horizon. If they are ours, the audit log is from another server. */
 static enum status look_ahead(struct step *step)
 {
@@ -195,11 +207,12 @@ static enum status find_place(struct step *step, const struct db_rows *rows)
     return st;
 }
 
-/* Finds the place and reads the entries after it. */
+/* Finds the place and reads the entries after it, unless nothing can be sealed. */
 static enum status look(struct step *step)
 {
     struct seal_step *sealing = step->sealing;
     struct db *db = step->db;
+    const int64_t asked_us = clock_us();
     size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
     size_t where;
     const struct db_rows *rows;
@@ -213,6 +226,9 @@ static enum status look(struct step *step)
     sealing->was_first = db_value_bool(db_result(db, lock), 0, LOCK_SEALING_IS_FIRST);
     if (!sealing->was_first)
         return ST_OK;
+    st = compare_clocks(sealing, asked_us, db_value(db_result(db, lock), 0, LOCK_SEALING_NOW_US));
+    if (st != ST_OK || seal_step_has_stopped(sealing))
+        return st;
     rows = db_result(db, where);
     step->horizon = db_value(rows, 0, READ_PLACE_HORIZON);
     if (db_value_bool(rows, 0, READ_PLACE_IS_AHEAD))
@@ -316,7 +332,7 @@ static void leave_out_stuck(struct step *step, const struct block_head *heads, s
     step->n = kept;
 }
 
-/* Reads the heads of the entries' chains, and the time by two clocks. */
+/* Reads the heads of the entries' chains, and the time of the blocks, which is compared as well. */
 static enum status read_heads(struct step *step, struct block_stamp *stamp, size_t *heads)
 {
     struct db *db = step->db;
@@ -333,9 +349,8 @@ static enum status read_heads(struct step *step, struct block_stamp *stamp, size
                     &stamp->made_xid) ||
         !chain_read_us(db_value(db_result(db, when), 0, READ_STAMP_MADE_US), &stamp->made_us))
         return ST_INTERNAL;
-    step->sealing->clock_apart_ms =
-        clock_difference_ms(asked_us / 1000, clock_us() / 1000, stamp->made_us / 1000);
-    return ST_OK;
+    return compare_clocks(step->sealing, asked_us,
+                          db_value(db_result(db, when), 0, READ_STAMP_MADE_US));
 }
 
 static enum status seal(struct step *step)

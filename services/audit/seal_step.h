@@ -36,7 +36,8 @@ struct seal_step {
     struct uuid left;            /* the first of these */
     struct ends_foreign foreign; /* blocks that were met and are not ours */
     bool is_behind;              /* there is more to seal at once */
-    int64_t oldest_us; /* about when the oldest unsealed entry was made; 0 = there is none */
+    /* About when the oldest unsealed entry was made; 0 = there is none, or none was looked for. */
+    int64_t oldest_us;
     /* There are sealed entries beyond all transactions: the audit log comes from another server. */
     bool is_adrift;
     /* The newest block, or the last one of a chain to be continued, is signed with an unknown key:
