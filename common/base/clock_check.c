@@ -24,11 +24,14 @@ void clock_check_note(struct clock_check *check, enum clock_witness witness, int
 {
     check->of[witness].apart_ms[check->of[witness].n++ % CLOCK_CHECK_REPLIES] =
         clock_difference_ms(asked_ms, heard_ms, theirs_ms);
+    check->of[witness].silent = 0;
 }
 
-void clock_check_forget(struct clock_check *check, enum clock_witness witness)
+void clock_check_ask(struct clock_check *check)
 {
-    check->of[witness].n = 0;
+    for (int i = 0; i < CLOCK_WITNESSES; i++)
+        if (check->of[i].silent++ >= CLOCK_CHECK_SILENT)
+            check->of[i].n = 0;
 }
 
 int64_t clock_check_apart_ms(const struct clock_check *check, enum clock_witness witness)

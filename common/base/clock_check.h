@@ -6,8 +6,10 @@
  *          by the database. A reply that carries the time gives a lower bound: it was written between
  *          the request and its arrival, so only a difference beyond that interval is due to the
  *          clocks. Of one witness's latest three replies the smallest difference counts, since
- *          replicas may differ. With other witnesses the majority is right: the median of all clocks,
- *          ours included, so a single clock that is wrong is nobody else's fault.
+ *          replicas may differ, and may not all know every witness. With other witnesses the majority
+ *          is right: the median of all clocks, ours included, so a single clock that is wrong is
+ *          nobody else's fault. A witness that has said nothing for a minute no longer counts: since
+ *          then, its clock or ours may have been set.
  * Owns     Nothing.
  * Threads  The owner's; pure.
  */
@@ -19,6 +21,7 @@
 
 #define CLOCK_CHECK_MS      5000 /* from one request to the next */
 #define CLOCK_CHECK_REPLIES 3
+#define CLOCK_CHECK_SILENT  12   /* requests without a reply until it is forgotten: a minute */
 #define CLOCK_APART_MS      5000 /* the largest difference allowed */
 
 enum clock_witness { CLOCK_OF_ACCESS, CLOCK_OF_DATABASE, CLOCK_WITNESSES };
@@ -27,6 +30,7 @@ struct clock_check {
     struct {
         int64_t apart_ms[CLOCK_CHECK_REPLIES]; /* ours minus theirs */
         unsigned n;                            /* replies so far */
+        unsigned silent;                       /* requests since the latest of them */
     } of[CLOCK_WITNESSES];
 };
 
@@ -39,7 +43,8 @@ int64_t clock_seconds(int64_t difference_ms);
 
 void clock_check_note(struct clock_check *check, enum clock_witness witness, int64_t asked_ms,
                       int64_t heard_ms, int64_t theirs_ms);
-void clock_check_forget(struct clock_check *check, enum clock_witness witness);
+/* At each request: forgets the witnesses that have been silent for too long. */
+void clock_check_ask(struct clock_check *check);
 /* Positive: our clock is ahead of that witness's. 0 if there was no reply. */
 int64_t clock_check_apart_ms(const struct clock_check *check, enum clock_witness witness);
 /* How far our clock is from the median of all; of two clocks that differ, ours counts as right. */

@@ -19,30 +19,30 @@
 
 static void note_time(struct edge *edge, enum clock_witness witness, struct str theirs)
 {
-    struct clock_check *check = &edge->clock_check;
     uint64_t theirs_ms;
 
     if (str_to_u64(theirs, INT64_MAX / 2, &theirs_ms))
-        clock_check_note(check, witness, edge->clock_asked_ms, clock_us() / 1000,
+        clock_check_note(&edge->clock_check, witness, edge->clock_asked_ms, clock_us() / 1000,
                          (int64_t)theirs_ms);
-    else
-        clock_check_forget(check, witness);
-    metric_set(edge_metrics.clock_apart[witness],
-               clock_seconds(clock_check_apart_ms(check, witness)));
 }
 
 static void judge_clock(struct edge *edge)
 {
-    const int64_t wrong_ms = clock_check_wrong_ms(&edge->clock_check);
+    const struct clock_check *check = &edge->clock_check;
+    const int64_t wrong_ms = clock_check_wrong_ms(check);
     const bool was_apart = atomic_load(&edge->clock_is_apart), is_apart = clock_is_apart(wrong_ms);
 
+    for (int i = 0; i < CLOCK_WITNESSES; i++)
+        metric_set(edge_metrics.clock_apart[i],
+                   clock_seconds(clock_check_apart_ms(check, (enum clock_witness)i)));
+    edge->calls.access_apart_ms = clock_check_apart_ms(check, CLOCK_OF_ACCESS);
     atomic_store(&edge->clock_is_apart, is_apart);
-    metric_add(edge_metrics.clock_checks, 1);
     if (is_apart == was_apart)
         return;
     LOG(is_apart ? LOG_ERROR : LOG_WARNING,
         is_apart ? "our clock differs too much from those of access and its database"
-                 : "our clock agrees with those of access and its database again",
+                 : "our clock no longer differs from those of access and its database, as far as "
+                   "they are known",
         log_int("ahead_ms", wrong_ms));
 }
 
@@ -53,14 +53,13 @@ static void on_time(void *owner, enum call_end end, struct bus_message *message)
     if (end == CALL_REPLIED) {
         note_time(edge, CLOCK_OF_ACCESS, bus_message_header(message, BUS_CLOCK_HEADER));
         note_time(edge, CLOCK_OF_DATABASE, bus_message_header(message, BUS_DATABASE_CLOCK_HEADER));
-        edge->calls.access_apart_ms = clock_check_apart_ms(&edge->clock_check, CLOCK_OF_ACCESS);
+        metric_add(edge_metrics.clock_checks, 1);
         judge_clock(edge);
     }
     bus_message_free(message);
     edge->clock_asked_ms = 0;
 }
 
-/* Without a reply the last result stays. */
 static void check_clock(struct edge *edge)
 {
     struct call_request request = {.subject = BUS_CLOCK_SUBJECT,
@@ -79,6 +78,8 @@ static void on_clock_due(h2o_timeout_entry_t *timer)
     struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, clock_timer, timer);
 
     h2o_timeout_link(edge->context.loop, &edge->clock_timeout, timer);
+    clock_check_ask(&edge->clock_check);
+    judge_clock(edge);
     check_clock(edge);
 }
 

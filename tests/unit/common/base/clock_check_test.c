@@ -87,6 +87,24 @@ Test(clock_check, blames_nobody_if_there_are_two_clocks)
     cr_expect_eq(clock_check_wrong_ms(&check), 0);
     note(&check, CLOCK_OF_DATABASE, 190000);
     cr_expect_eq(clock_check_wrong_ms(&check), -90000);
-    clock_check_forget(&check, CLOCK_OF_DATABASE);
+}
+
+Test(clock_check, forgets_a_witness_that_says_nothing_for_a_minute)
+{
+    struct clock_check check = {0};
+
+    for (int i = 0; i < 2; i++) {
+        note(&check, CLOCK_OF_DATABASE, 190000);
+        for (int ms = 0; ms < 60000; ms += CLOCK_CHECK_MS) {
+            clock_check_ask(&check);
+            note(&check, CLOCK_OF_ACCESS, 190000);
+            cr_assert_eq(clock_check_wrong_ms(&check), -90000);
+        }
+    }
+    clock_check_ask(&check);
+    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_DATABASE), 0);
+    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_ACCESS), -90000);
     cr_expect_eq(clock_check_wrong_ms(&check), 0);
+    note(&check, CLOCK_OF_DATABASE, 110000);
+    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_DATABASE), -10000, "without the old ones");
 }

@@ -1,9 +1,13 @@
 #include "common/http/edge.h"
 
 #include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
 
 #include "common/base/clock.h"
+#include "proto/subject.h"
 #include "tests/support/nats_server.h"
+#include "tests/support/port.h"
 
 /* -- heartbeats over a bus ------------------------------------------------------------------- */
 
@@ -74,5 +78,87 @@ Test(edge, listens_for_one_heartbeat_however_many_a_silent_bus_was_sent)
     wait_until_at_least(bus, &sender.n_received, 2);
     cr_expect_eq(sender.handle, heartbeat_handle(&sender.heartbeat));
     bus_free(bus);
+    nats_server_stop(&server);
+}
+
+/* -- other clocks ------------------------------------------------------------------------------ */
+
+enum { FAR_MS = 10000, ASK_MS = 20, TURN_MS = 5, WITHIN_MS = 30000 };
+
+/* Then a minute takes the loop a quarter of a second. */
+static void ask_often(struct edge *edge)
+{
+    edge->clock_timeout.timeout = ASK_MS;
+}
+
+static void start_edge(struct edge *edge, const char *nats_url)
+{
+    static const struct networks nobody;
+    static h2o_globalconf_t http;
+    static struct edge_options options;
+
+    edge_metrics_open("edge_test_");
+    h2o_config_init(&http);
+    (void)h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
+    options = (struct edge_options){
+        .name = "test",
+        .nats_url = nats_url,
+        .command_timeout_ms = 2000,
+        .bus_timeout_ms = 1000,
+        .connections = {.max = 16, .idle_ms = 75000, .request_ms = 10000, .trusted = &nobody},
+        .calls_max = 64,
+        .address = "127.0.0.1",
+        .port = port_free(),
+        .http = &http,
+        .hooks.on_open = ask_often,
+    };
+    cr_assert(edge_start(edge, &options));
+}
+
+static void answer(struct bus *access, struct bus_mailbox *asked)
+{
+    struct bus_message *message;
+    char now_ms[24], reply_to[256];
+
+    while ((message = bus_take(asked)) != NULL) {
+        snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000 + FAR_MS);
+        snprintf(reply_to, sizeof(reply_to), "%.*s", STR_ARG(bus_message_reply_to(message)));
+        cr_assert_eq(bus_publish(access, reply_to, NULL,
+                                 (struct bus_header[]){{BUS_CLOCK_HEADER, now_ms},
+                                                       {BUS_DATABASE_CLOCK_HEADER, now_ms}},
+                                 2, STR("{}")),
+                     ST_OK);
+        bus_message_free(message);
+    }
+    (void)bus_flush(access);
+}
+
+Test(edge, forgets_the_clocks_of_others_when_nobody_answers)
+{
+    const int64_t until_us = clock_mono_us() + WITHIN_MS * INT64_C(1000);
+    static struct edge edge;
+    struct nats_server server;
+    struct bus *access;
+    struct bus_mailbox *asked;
+
+    nats_server_prepare(&server, NULL);
+    nats_server_start(&server);
+    access = bus_connect(&(struct bus_options){.url = server.url, .name = "access"});
+    asked = bus_serve(access, BUS_CLOCK_SUBJECT, "access");
+    start_edge(&edge, server.url);
+    while (!edge_clock_is_apart(&edge) && clock_mono_us() < until_us) {
+        bus_wait(access, TURN_MS);
+        answer(access, asked);
+    }
+    cr_assert(edge_clock_is_apart(&edge));
+    while (edge_clock_is_apart(&edge) && clock_mono_us() < until_us)
+        bus_wait(access, TURN_MS);
+    cr_expect_not(edge_clock_is_apart(&edge));
+    edge_stop(&edge);
+    edge_join(&edge);
+    cr_expect_eq(metric_read(edge_metrics.clock_apart[CLOCK_OF_ACCESS]), 0);
+    cr_expect_eq(metric_read(edge_metrics.clock_apart[CLOCK_OF_DATABASE]), 0);
+    cr_expect_eq(edge.calls.access_apart_ms, 0);
+    bus_free(access);
     nats_server_stop(&server);
 }
