@@ -5,7 +5,7 @@
 -- $1 organizations, $2 keys, $3 Unix seconds, $4 minutes: arrays with one element for each key;
 -- $5 five outcomes and $6 thirteen buckets for each key, one key after the other
 WITH turn AS MATERIALIZED (
-    SELECT pg_advisory_xact_lock(hashtextextended('access.usage', 0))
+    SELECT access.lock_usage()
 ), told AS (
     SELECT k.organization_id, k.api_key_id, to_timestamp(u.at) AS at, u.minute,
            ($5::integer[])[5 * u.i - 4 : 5 * u.i] AS outcomes,

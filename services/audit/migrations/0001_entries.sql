@@ -53,6 +53,24 @@ END
 $$;
 REVOKE ALL ON FUNCTION audit.make_partition(timestamptz) FROM PUBLIC;
 
+-- Locked by the process that makes or drops partitions, until its transaction ends. Nobody but the owner of the
+-- functions that do so has rights on it, and everybody can take an advisory lock.
+CREATE TABLE audit.partitioning ();
+
+-- False: another process makes or drops partitions.
+CREATE FUNCTION audit.lock_partitioning() RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  LOCK TABLE audit.partitioning IN EXCLUSIVE MODE NOWAIT;
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END
+$$;
+REVOKE ALL ON FUNCTION audit.lock_partitioning() FROM PUBLIC;
+
 -- Keeps the partitions of this month and the next two in place; returns how many it made. Whoever
 -- may call it can do that much and nothing else: it takes no argument and runs as its owner.
 -- A replica that finds another one at it leaves it to that one.
@@ -64,7 +82,7 @@ AS $$
 DECLARE
   made integer := 0;
 BEGIN
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('audit.keep_partitions', 0)) THEN
+  IF NOT audit.lock_partitioning() THEN
     RETURN 0;
   END IF;
   FOR ahead IN 0..2 LOOP

@@ -15,7 +15,7 @@ BEGIN
   IF months < 3 THEN
     RAISE EXCEPTION 'the trail is kept for three months at least';
   END IF;
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('audit.keep_partitions', 0)) THEN
+  IF NOT audit.lock_partitioning() THEN
     RETURN NULL;
   END IF;
   SELECT relname INTO oldest

@@ -52,7 +52,7 @@ AS $$
 DECLARE
   oldest record;
 BEGIN
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('audit.keep_partitions', 0)) THEN
+  IF NOT audit.lock_partitioning() THEN
     RETURN NULL;
   END IF;
   SELECT * INTO oldest FROM audit.find_droppable(months);

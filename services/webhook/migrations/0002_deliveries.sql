@@ -178,6 +178,24 @@ BEGIN
 END
 $$;
 
+-- Locked by the process that makes or drops partitions, until its transaction ends. Nobody but the owner of
+-- keep_partitions() has rights on it, and everybody can take an advisory lock.
+CREATE TABLE webhook.partitioning ();
+
+-- False: another process makes or drops partitions.
+CREATE FUNCTION webhook.lock_partitioning() RETURNS boolean
+LANGUAGE plpgsql VOLATILE
+SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+  LOCK TABLE webhook.partitioning IN EXCLUSIVE MODE NOWAIT;
+  RETURN true;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN false;
+END
+$$;
+REVOKE ALL ON FUNCTION webhook.lock_partitioning() FROM PUBLIC;
+
 -- Keeps today's partition and the next two in place and drops what is older than 30 days; events
 -- go a day later, so that whatever the log shows can be sent again. Returns how many partitions
 -- were made, were dropped, and how many rows lie where no day was made for them. Whoever may call
@@ -197,7 +215,7 @@ BEGIN
   made := 0;
   dropped := 0;
   stray := 0;
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('webhook.keep_partitions', 0)) THEN
+  IF NOT webhook.lock_partitioning() THEN
     RETURN;
   END IF;
   FOR ahead IN 0..2 LOOP

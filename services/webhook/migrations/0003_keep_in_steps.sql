@@ -53,7 +53,7 @@ BEGIN
   made := 0;
   dropped := 0;
   stray := 0;
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('webhook.keep_partitions', 0)) THEN
+  IF NOT webhook.lock_partitioning() THEN
     RETURN;
   END IF;
   FOR ahead IN 0..2 LOOP

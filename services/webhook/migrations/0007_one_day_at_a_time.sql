@@ -20,7 +20,7 @@ BEGIN
   dropped := 0;
   stray := 0;
   busy := false;
-  IF NOT pg_try_advisory_xact_lock(hashtextextended('webhook.keep_partitions', 0)) THEN
+  IF NOT webhook.lock_partitioning() THEN
     RETURN;
   END IF;
   BEGIN

@@ -224,7 +224,10 @@ Test(roles, can_access_only_their_own_and_listed_tables)
 Test(roles, take_no_lock_that_is_another_services)
 {
     static const char *const locks[][2] = {{"audit", "audit.sealing"},
-                                           {"webhook", "webhook.queue_turn"}};
+                                           {"webhook", "webhook.queue_turn"},
+                                           {"access", "access.usage_turn"},
+                                           {"the owner", "audit.partitioning"},
+                                           {"the owner", "webhook.partitioning"}};
 
     for (size_t s = 0; s < N_SERVICES; s++) {
         PGconn *conn = connected(services[s]);

@@ -81,6 +81,9 @@ Test(audit_table, says_which_entries_were_there_already)
 }
 
 #define KEEP "SELECT audit.keep_partitions()"
+#define LOSE_A_MONTH                                                                               \
+    "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_' || to_char(now() AT TIME ZONE 'UTC'"          \
+    " + interval '2 months', 'YYYY_MM'); END $$"
 
 Test(audit_table, a_missed_month_is_created_later_with_its_rows)
 {
@@ -101,17 +104,27 @@ Test(audit_table, a_missed_month_is_created_later_with_its_rows)
 Test(audit_table, upkeep_creates_missing_partitions_and_then_does_nothing)
 {
     struct audit self = {0};
-    const char *lose_a_month = "DO $$ BEGIN EXECUTE 'DROP TABLE audit.entries_' || to_char(now() AT"
-                               " TIME ZONE 'UTC' + interval '2 months', 'YYYY_MM'); END $$";
 
-    postgres_do(server.url, lose_a_month);
+    postgres_do(server.url, LOSE_A_MONTH);
     audit_upkeep(db, &arena, &self);
     cr_assert_gt(self.partitions_due_us, clock_mono_us());
     cr_assert_eq(count(KEEP), 0);
-    postgres_do(server.url, lose_a_month);
+    postgres_do(server.url, LOSE_A_MONTH);
     self.unpartitioned_due_us = INT64_MAX;
     audit_upkeep(db, &arena, &self);
     cr_assert_eq(count(KEEP), 1);
+}
+
+Test(audit_table, leaves_a_missing_month_to_the_process_that_has_begun)
+{
+    PGconn *other = session();
+
+    postgres_do(server.url, LOSE_A_MONTH);
+    say(other, "BEGIN; SELECT audit.lock_partitioning()");
+    cr_assert_eq(count(KEEP), 0);
+    say(other, "ROLLBACK");
+    cr_assert_eq(count(KEEP), 1);
+    PQfinish(other);
 }
 
 /* Counts lines of the plan that read more than the rows of the page. */

@@ -108,6 +108,20 @@ static void keep_up_now(void)
     keep_up(NULL);
 }
 
+Test(webhook_upkeep, leaves_an_old_day_to_the_process_that_has_begun)
+{
+    PGconn *other = PQconnectdb(server.url);
+
+    make_old_days(1);
+    PQclear(PQexec(other, "BEGIN; SELECT webhook.lock_partitioning()"));
+    keep_up_now();
+    cr_expect_eq(count(DAYS_DROPPED), 0);
+    PQclear(PQexec(other, "ROLLBACK"));
+    PQfinish(other);
+    keep_up_now();
+    cr_expect_eq(count(DAYS_DROPPED), 1);
+}
+
 Test(webhook_upkeep, drops_a_day_each_time_and_none_that_is_read)
 {
     PGconn *reader = PQconnectdb(server.url);
