@@ -1,6 +1,5 @@
 /* What a key gets beyond its limit: as many refusals, then no answer before the window ends. */
 #include <criterion/criterion.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +18,6 @@ enum {
     LIMIT = 20,
     ANSWERS = 100, /* twice the limit, at least a hundred */
     WINDOW_US = QUOTA_WINDOW_SECONDS * 1000000,
-    CALM_US = 7000000, /* of a window, for what is to happen in it */
     CLIENTS_MAX = 160,
 };
 
@@ -32,16 +30,42 @@ static void limited_org(struct org *org)
     json_decref(convctl("org", "set", org->id, "--rate-limit", format("%d", LIMIT), NULL));
 }
 
-static int64_t window_left_us(void)
+/* A request with a key of its own. */
+static const struct client_response *look(void)
 {
-    return WINDOW_US - clock_us() % WINDOW_US;
+    static struct org other;
+
+    if (other.id[0] == '\0')
+        org_new(&other);
+    return api_get(other.read_key, "/ping");
 }
 
-/* Returns at the beginning of a window, or soon after it. */
-static void await_window(void)
+/* The end of the window in which the gateway has counted it. */
+static long end_of(const struct client_response *response)
 {
-    if (window_left_us() < CALM_US)
-        poll(NULL, 0, (int)(window_left_us() / 1000 + 20));
+    long end = http_header_integer(response, "X-RateLimit-Reset");
+
+    cr_assert_eq(end % QUOTA_WINDOW_SECONDS, 0);
+    return end;
+}
+
+static long window_end(void)
+{
+    return end_of(look());
+}
+
+static bool is_in_first_half(void *closure)
+{
+    const struct client_response *response = look();
+
+    return end_of(response) - integer_at(response, "server_time") > QUOTA_WINDOW_SECONDS / 2;
+}
+
+/* Returns in the first half of a window, for what takes a second: its end. */
+static long await_window(void)
+{
+    cr_assert(stack_wait(is_in_first_half, NULL, WINDOW_US / 1000));
+    return window_end();
 }
 
 static int64_t entries(const struct org *org)
@@ -56,18 +80,9 @@ static struct client_response *ping(const struct replica *gateway, const char *k
         .method = "GET", .base = gateway->base, .path = "/ping", .key = key});
 }
 
-/* Uses up a key's answers; returns how many of them were of a status. */
-static int use_up(const struct replica *gateway, const char *key, int status)
-{
-    int n = 0;
-
-    for (int i = 0; i < ANSWERS; i++)
-        n += ping(gateway, key)->status == status;
-    return n;
-}
-
 /* -- requests beyond all answers --------------------------------------------------------------- */
 
+/* Requests at the same time, each over a connection of its own. */
 struct flood {
     struct http_connection clients[CLIENTS_MAX];
     int n;
@@ -84,6 +99,28 @@ static void flood(struct flood *flood, const struct replica *gateway, const char
         cr_assert(http_connection_open(client, gateway->port));
         cr_assert(http_connection_send(client, request, strlen(request)));
     }
+}
+
+/* Uses up a key's answers, ten at a time; returns how many of them were of a status. */
+static int use_up(const struct replica *gateway, const char *key, int status)
+{
+    enum { AT_ONCE = 10 };
+    struct flood some;
+    int n = 0;
+
+    for (int i = 0; i < ANSWERS; i++) {
+        struct connection_response response;
+
+        if (i % AT_ONCE == 0) {
+            some.n = 0;
+            flood(&some, gateway, key, AT_ONCE);
+        }
+        cr_assert(
+            http_connection_receive(&some.clients[i % AT_ONCE], &response, HTTP_TIMEOUT_MS));
+        n += response.status == status;
+        http_connection_close(&some.clients[i % AT_ONCE]);
+    }
+    return n;
 }
 
 struct counted {
@@ -166,11 +203,12 @@ Test(floods, of_refused_requests_leave_twice_the_limit_in_entries_and_wait_for_t
     struct org org, other;
     struct replica gateway;
     int n_ended;
+    long end;
 
     limited_org(&org);
     org_new(&other);
     start_patient_gateway(&gateway, log);
-    await_window();
+    end = await_window();
     cr_assert_eq(use_up(&gateway, org.read_key, 429), ANSWERS - LIMIT);
     cr_assert_eq(entries(&org), ANSWERS);
     flood(&waiting, &gateway, org.read_key, POSTPONED_OF_KEY + TOO_MANY);
@@ -183,8 +221,8 @@ Test(floods, of_refused_requests_leave_twice_the_limit_in_entries_and_wait_for_t
     /* The organization's other key, and other organizations, are served meanwhile. */
     cr_assert_eq(use_up(&gateway, org.full_key, 200), LIMIT);
     expect_status(ping(&gateway, other.full_key), 200);
-    cr_assert_gt(window_left_us(), 0);
-    cr_assert_eq(replica_metric(&gateway, DROPPED), TOO_MANY, "the window ended too soon");
+    cr_assert_eq(replica_metric(&gateway, DROPPED), TOO_MANY);
+    cr_assert_eq(window_end(), end, "all of this was in one window");
 
     cr_assert_eq(read_answers(&waiting, &n_ended), POSTPONED_OF_KEY);
     cr_assert_eq(n_ended, TOO_MANY);
@@ -200,19 +238,18 @@ Test(floods, end_when_a_requests_own_time_ends_before_the_window)
 {
     static struct flood waiting;
     struct replica gateway;
-    int64_t began_us;
     struct org org;
     int n_ended;
+    long end;
 
     limited_org(&org);
     replica_start(&gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=500", NULL});
-    await_window();
-    use_up(&gateway, org.read_key, 429);
-    began_us = clock_us();
+    end = await_window();
+    cr_assert_eq(use_up(&gateway, org.read_key, 429), ANSWERS - LIMIT);
     flood(&waiting, &gateway, org.read_key, 3);
     cr_assert_eq(read_answers(&waiting, &n_ended), 0);
     cr_assert_eq(n_ended, 3);
-    cr_assert_eq(clock_us() / WINDOW_US, began_us / WINDOW_US, "in the same window");
+    cr_assert_eq(window_end(), end, "in the same window");
     cr_assert_eq(replica_metric(&gateway, DROPPED), 3);
     cr_assert_eq(entries(&org), ANSWERS);
     replica_stop(&gateway);
@@ -227,17 +264,19 @@ Test(floods, of_any_status_have_the_same_bound)
     struct replica gateway;
     struct org org;
     int n_ended;
+    long end;
 
     limited_org(&org);
     json_decref(convctl("policy", "set", "--org", org.id, "--ip", "192.0.2.1",
                         "--ip-allowlist-enabled", "true", NULL));
     replica_start(&gateway, (const char *const[]){"COMMAND_TIMEOUT_MS=500", NULL});
-    await_window();
+    end = await_window();
     cr_assert_eq(use_up(&gateway, org.read_key, 403), ANSWERS);
     flood(&waiting, &gateway, org.read_key, MORE);
     cr_assert_eq(read_answers(&waiting, &n_ended), 0);
     cr_assert_eq(n_ended, MORE);
     cr_assert_eq(entries(&org), ANSWERS);
+    cr_assert_eq(window_end(), end, "in the same window");
     replica_stop(&gateway);
 }
 
@@ -247,9 +286,10 @@ Test(floods, of_repeated_creates_have_the_limit_of_any_request)
     enum { N = LIMIT + 10 };
     int served = 0, refused = 0;
     struct org org;
+    long end;
 
     limited_org(&org);
-    await_window();
+    end = await_window();
     for (int i = 0; i < N; i++) {
         const struct client_response *response =
             api_create(org.full_key, "{\"external_id\":\"same\",\"from\":{\"external_id\":\"c\"}}");
@@ -257,6 +297,7 @@ Test(floods, of_repeated_creates_have_the_limit_of_any_request)
         served += response->status == 200 || response->status == 201;
         refused += response->status == 429;
     }
+    cr_assert_eq(window_end(), end, "in the same window");
     cr_assert_eq(served, LIMIT);
     cr_assert_eq(refused, N - LIMIT);
     cr_assert_eq(entries(&org), N);
@@ -268,6 +309,7 @@ Test(floods, have_one_bound_for_all_gateways)
     struct replica gateways[GATEWAYS];
     static struct flood waiting;
     struct org org;
+    long end;
 
     limited_org(&org);
     for (int i = 0; i < GATEWAYS; i++)
@@ -275,13 +317,14 @@ Test(floods, have_one_bound_for_all_gateways)
                           (const char *const[]){"COMMAND_TIMEOUT_MS=500", NULL});
     for (int i = 0; i < GATEWAYS; i++)
         replica_await(&gateways[i]);
-    await_window();
+    end = await_window();
     for (int i = 0; i < EACH / 10; i++)
         for (int g = 0; g < GATEWAYS; g++)
             flood(&waiting, &gateways[g], org.read_key, 10);
     cr_assert(stack_wait(have_settled, &(struct counted){gateways, GATEWAYS, ALL, &org}, 5000));
     cr_assert_leq(entries(&org), ANSWERS);
     cr_assert_geq(entries(&org), ANSWERS - ANSWERS / 10);
+    cr_assert_eq(window_end(), end, "in the same window");
     for (int i = 0; i < waiting.n; i++)
         http_connection_close(&waiting.clients[i]);
     replicas_stop(gateways, GATEWAYS);
