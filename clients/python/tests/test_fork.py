@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,16 +18,14 @@ from scripted import PING, Certificate, ScriptedServer, asked_for
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 CHILDREN = 2
-
-
-def answer_of(method, path, body):
-    return PING if path.endswith("/ping") else asked_for(method, path, body)
+FIRST = {f"c-{number}" for number in range(CHILDREN)}
 
 
 class Fork(unittest.TestCase):
     is_secure = False
 
     def setUp(self):
+        self.awaited, self.changed = set(FIRST), threading.Condition()
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
@@ -34,12 +33,22 @@ class Fork(unittest.TestCase):
         if self.is_secure:
             certificate = Certificate()
             self.addCleanup(certificate.close)
-        self.server = ScriptedServer(answer_of, certificate=certificate)
+        self.server = ScriptedServer(self.answer, certificate=certificate)
         self.server.__enter__()
         self.addCleanup(self.server.__exit__)
         self.env = {**os.environ, "SERVICE_URL": self.server.url, "JOBS_FOLDER": str(self.folder)}
         if certificate:
             self.env["SERVICE_CERTIFICATE"] = str(certificate.path)
+
+    def answer(self, method, path, body):
+        """The first requests wait for one another: no child is left without work."""
+        name = path.rpartition("/")[2]
+        with self.changed:
+            self.awaited.discard(name)
+            self.changed.notify_all()
+            if name in FIRST:
+                self.changed.wait_for(lambda: not self.awaited, timeout=60)
+        return PING if path.endswith("/ping") else asked_for(method, path, body)
 
     def begin(self, *command, ready, **options):
         """Starts a program, and waits until it says that it is ready."""

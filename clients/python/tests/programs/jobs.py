@@ -16,7 +16,8 @@ client.ping()
 app = Celery("jobs", broker="filesystem://", backend=f"file://{folder}/results")
 app.conf.update(
     broker_transport_options={"data_folder_in": f"{folder}/queue", "data_folder_out": f"{folder}/queue"},
-    worker_prefetch_multiplier=1, broker_connection_retry_on_startup=True)
+    # No limit: whenever it is reached, this transport waits for two seconds before it takes more.
+    worker_prefetch_multiplier=0, broker_connection_retry_on_startup=True)
 
 
 @app.task
