@@ -34,12 +34,10 @@ static const char *value_of(const PQconninfoOption *options, const char *keyword
     return options->keyword != NULL && options->val != NULL ? options->val : "";
 }
 
-static enum db_attrs attrs_of(const char *name, bool may_be_standby)
+enum db_attrs db_hosts_attrs(const char *name)
 {
     int i = 0;
 
-    if (name[0] == '\0')
-        return may_be_standby ? ATTRS_ANY : ATTRS_READ_WRITE;
     while (i < ATTRS_COUNT && strcmp(name, attrs_names[i]) != 0)
         i++;
     return (enum db_attrs)i;
@@ -96,20 +94,22 @@ static void cut_lists(struct db_hosts *hosts, const PQconninfoOption *options)
 void db_hosts_init(struct db_hosts *hosts, const char *url, bool may_be_standby)
 {
     PQconninfoOption *options = PQconninfoParse(url, NULL);
-    enum db_attrs attrs;
+    enum db_attrs attrs = may_be_standby ? ATTRS_ANY : ATTRS_READ_WRITE;
+    const char *name;
     size_t n;
 
     must(options != NULL);
-    attrs = attrs_of(value_of(options, "target_session_attrs"), may_be_standby);
+    name = value_of(options, "target_session_attrs");
+    if (name[0] != '\0')
+        attrs = db_hosts_attrs(name);
     n = db_hosts_parts(value_of(options, "hostaddr"));
     if (n == 0)
         n = db_hosts_parts(value_of(options, "host"));
     *hosts = (struct db_hosts){
         .attrs = attrs,
-        .attrs_for_libpq = attrs < ATTRS_COUNT ? attrs_names[ATTRS_ANY] : NULL,
         .n = n > 0 ? n : 1, /* without a name, libpq's own: a socket of this machine */
     };
-    must(hosts->n <= DB_HOSTS_MAX);
+    must(attrs < ATTRS_COUNT && hosts->n <= DB_HOSTS_MAX);
     cut_lists(hosts, options);
     PQconninfoFree(options);
 }

@@ -36,7 +36,7 @@ enum db_attrs {
     ATTRS_PRIMARY,
     ATTRS_STANDBY,
     ATTRS_PREFER_STANDBY,
-    ATTRS_COUNT /* none of them: libpq complains */
+    ATTRS_COUNT
 };
 
 /* With a host or an address that may keep silent. */
@@ -62,7 +62,6 @@ struct db_host {
 
 struct db_hosts {
     enum db_attrs attrs;
-    const char *attrs_for_libpq; /* the value that libpq enforces; NULL: that of the URL */
     struct db_host all[DB_HOSTS_MAX];
     size_t n, at;
     bool is_looked_up;    /* the host to try: its addresses are those of this turn */
@@ -76,6 +75,9 @@ struct db_hosts {
 
 /* The parts of a list that libpq separates with commas; 0: it is empty. */
 size_t db_hosts_parts(const char *list);
+
+/* The value of that name; ATTRS_COUNT: there is none. */
+enum db_attrs db_hosts_attrs(const char *name);
 
 /* db_url_fault() must find none. `may_be_standby`: if the URL has no target_session_attrs, any server
    will do. */

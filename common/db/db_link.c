@@ -250,7 +250,7 @@ static void begin_connecting(struct db_link *link)
         options,
         link->options.name,
         "UTF8",
-        link->hosts.attrs_for_libpq,
+        "any", /* db_hosts_objection() decides */
         host->host,
         ip != NULL ? address : host->hostaddr, /* `host` is then the name in the certificate */
         host->port,

@@ -11,9 +11,10 @@
     "cannot be parsed: write it without quotation marks, and @ : / % of the password as %40 %3A "  \
     "%2F %25"
 
-enum key { HOST, HOSTADDR, PORT, SERVICE, KEYS };
+enum key { HOST, HOSTADDR, PORT, SERVICE, ATTRS, KEYS };
 
-static const char *const keys[KEYS] = {"host", "hostaddr", "port", "service"};
+static const char *const keys[KEYS] = {"host", "hostaddr", "port", "service",
+                                       "target_session_attrs"};
 
 /* A password with a / or an @ in it ends early, and its rest becomes a port or the beginning of a
    host. A host that begins with an @ is an abstract socket. */
@@ -54,13 +55,16 @@ static const char *fault_of(const char *const values[KEYS])
         return "has an empty part in its list of hosts";
     if (has_other_length(host, n) || (db_hosts_parts(port) > 1 && has_other_length(port, n)))
         return "has lists of hosts, addresses and ports that differ in length";
+    if (values[ATTRS][0] != '\0' && db_hosts_attrs(values[ATTRS]) == ATTRS_COUNT)
+        return "has a target_session_attrs other than any, read-write, read-only, primary, standby "
+               "and prefer-standby";
     return NULL;
 }
 
 const char *db_url_fault(const char *url)
 {
     PQconninfoOption *parsed = PQconninfoParse(url, NULL);
-    const char *values[KEYS] = {"", "", "", ""}, *fault;
+    const char *values[KEYS] = {"", "", "", "", ""}, *fault;
 
     if (parsed == NULL)
         return NOT_PARSED;

@@ -3,7 +3,7 @@
  *
  * What     Judges what libpq's parser takes (a URL, or "host=... port=..."). Each host is connected
  *          to by itself (db_hosts.h), so what only libpq could take apart, with lookups that block,
- *          is refused.
+ *          is refused. So is a target_session_attrs that db_hosts.h does not know.
  * Owns     Nothing.
  * Threads  Any.
  */

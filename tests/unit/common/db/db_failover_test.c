@@ -275,17 +275,17 @@ Test(db_failover, a_single_host_is_held_to_it_too)
     expect_at(&standby);
 }
 
-Test(db_failover, leaves_a_url_that_it_cannot_read_to_libpq)
+Test(db_failover, leaves_settings_that_it_does_not_know_to_libpq)
 {
     const int kept = dup(STDERR_FILENO), log = memfd_create("log", 0);
     char text[4096] = "";
 
-    db = db_to(url_of(standby.port, primary.port, "?target_session_attrs=nonsense"), false);
+    db = db_to(url_of(standby.port, primary.port, "?sslmode=nonsense"), false);
     cr_assert_geq(dup2(log, STDERR_FILENO), 0);
     cr_expect_eq(db_connect(db, SLICE_MS), ST_UNAVAILABLE);
     cr_assert_geq(dup2(kept, STDERR_FILENO), 0);
     cr_assert_gt(pread(log, text, sizeof(text) - 1, 0), 0);
-    cr_expect_not_null(strstr(text, "invalid target_session_attrs value"), "%s", text);
+    cr_expect_not_null(strstr(text, "invalid sslmode value"), "%s", text);
     close(log);
     close(kept);
 }

@@ -50,7 +50,6 @@ Test(db_hosts, leaves_the_port_of_one_host_to_libpq)
 {
     open_hosts("postgresql://u@a:1/d");
     cr_assert_eq(hosts.n, 1);
-    cr_expect_str_eq(hosts.attrs_for_libpq, "any");
     cr_expect_str_eq(hosts.all[0].host, "a");
     cr_expect_null(hosts.all[0].port);
 }

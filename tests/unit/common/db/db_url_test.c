@@ -12,6 +12,13 @@ static const struct {
     {"host=a,b port=7", NULL},
     {"host=a,b hostaddr=127.0.0.1,127.0.0.2 port=1,", NULL},
     {"dbname=d", NULL},
+    {"postgresql://a/d?target_session_attrs=", NULL},
+    {"postgresql://a/d?target_session_attrs=any", NULL},
+    {"postgresql://a/d?target_session_attrs=read-write", NULL},
+    {"postgresql://a/d?target_session_attrs=read-only", NULL},
+    {"postgresql://a/d?target_session_attrs=primary", NULL},
+    {"postgresql://a/d?target_session_attrs=standby", NULL},
+    {"postgresql://a/d?target_session_attrs=prefer-standby", NULL},
     {"host=/run/postgresql,@abstract", NULL},
     {"host=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16", NULL},
     {"\"postgresql://a@b/c\"", "quotation marks"},
@@ -24,9 +31,11 @@ static const struct {
     {"host=a,b hostaddr=127.0.0.1,", "empty part"},
     {"host=1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "more than 16"},
     {"service=s", "service"},
+    {"postgresql://a/d?target_session_attrs=master", "target_session_attrs other than any, "},
+    {"host=a target_session_attrs=Any", "target_session_attrs other than any, "},
 };
 
-Test(db_url, names_what_only_libpq_could_take_apart)
+Test(db_url, names_what_cannot_be_used)
 {
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         const char *fault = db_url_fault(cases[i].url);
