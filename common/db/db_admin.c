@@ -17,6 +17,7 @@ struct db_admin {
     PGconn *link;
     PGresult *result;
     bool is_at_end; /* of the rows that it copies out */
+    int limit_ms;   /* 0 = none */
     char sqlstate[6];
     char error[512];
 };
@@ -147,9 +148,55 @@ static enum status keep_result(struct db_admin *admin, PGresult *result)
     return PQstatus(admin->link) == CONNECTION_OK ? ST_INTERNAL : ST_UNAVAILABLE;
 }
 
+/* Waits until there is more from the server, the link is lost, or `until_us`, if not 0. */
+static void await_input(struct db_admin *admin, int64_t until_us)
+{
+    const int64_t left_us = until_us - clock_mono_us();
+    struct pollfd input = {.fd = PQsocket(admin->link), .events = POLLIN};
+
+    (void)poll(&input, 1, until_us == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
+}
+
+/* False: it has not come by then. True: PQgetResult() does not wait, or the link is lost. */
+static bool await_result(struct db_admin *admin, int64_t until_us)
+{
+    while (PQisBusy(admin->link) && (until_us == 0 || clock_mono_us() < until_us)) {
+        await_input(admin, until_us);
+        if (PQconsumeInput(admin->link) == 0)
+            return true;
+    }
+    return !PQisBusy(admin->link);
+}
+
+/* The last result of what was sent, as PQexec() has it. */
+static enum status receive(struct db_admin *admin)
+{
+    const int64_t until_us =
+        admin->limit_ms > 0 ? clock_mono_us() + admin->limit_ms * INT64_C(1000) : 0;
+    PGresult *last = NULL, *next;
+
+    while (await_result(admin, until_us)) {
+        next = PQgetResult(admin->link);
+        if (next == NULL)
+            return keep_result(admin, last);
+        PQclear(last);
+        last = next;
+    }
+    PQclear(last);
+    (void)keep_result(admin, NULL);
+    snprintf(admin->error, sizeof(admin->error), "the server has not answered for %d seconds",
+             admin->limit_ms / 1000);
+    return ST_UNAVAILABLE;
+}
+
+void db_admin_limit(struct db_admin *admin, int limit_ms)
+{
+    admin->limit_ms = limit_ms;
+}
+
 enum status db_admin_script(struct db_admin *admin, const char *text)
 {
-    return keep_result(admin, PQexec(admin->link, text));
+    return PQsendQuery(admin->link, text) == 1 ? receive(admin) : keep_result(admin, NULL);
 }
 
 enum status db_admin_send(struct db_admin *admin, const struct db_statement *statement,
@@ -163,9 +210,8 @@ enum status db_admin_send(struct db_admin *admin, const struct db_statement *sta
 
 enum status db_admin_receive(struct db_admin *admin, const struct db_statement *statement)
 {
-    enum status st = keep_result(admin, PQgetResult(admin->link));
+    const enum status st = receive(admin);
 
-    PQclear(PQgetResult(admin->link)); /* NULL: the end of the only statement */
     if (st == ST_OK && !db_columns_are(admin->result, statement->columns, admin->error))
         return ST_INTERNAL;
     return st;
@@ -205,15 +251,6 @@ enum status db_admin_copy_begin(struct db_admin *from, const char *copy_out)
 {
     from->is_at_end = false;
     return begin_copy(from, copy_out, PGRES_COPY_OUT);
-}
-
-/* Waits until there is more from the server, the link is lost, or `until_us`, if not 0. */
-static void await_input(struct db_admin *admin, int64_t until_us)
-{
-    const int64_t left_us = until_us - clock_mono_us();
-    struct pollfd input = {.fd = PQsocket(admin->link), .events = POLLIN};
-
-    (void)poll(&input, 1, until_us == 0 ? -1 : left_us > 0 ? (int)(left_us / 1000) + 1 : 0);
 }
 
 /* *row is NULL at the end, or if there is none until `until_us` (0: waits for it). */

@@ -6,8 +6,9 @@
  * Owns     Free the connection with db_admin_free(). The rows of a query and the text of an error
  *          live until the next call.
  * Threads  One thread owns a connection.
- * Fails    ST_UNAVAILABLE: the server is unreachable or the link is lost. ST_INTERNAL: the server
- *          refused the statement; db_admin_error() and db_admin_sqlstate() have the reason.
+ * Fails    ST_UNAVAILABLE: the server is unreachable, the link is lost, or no answer came in time.
+ *          ST_INTERNAL: the server refused the statement; db_admin_error() and db_admin_sqlstate()
+ *          have the reason.
  */
 #ifndef COMMON_DB_DB_ADMIN_H
 #define COMMON_DB_DB_ADMIN_H
@@ -34,6 +35,10 @@ MUST_CHECK enum status db_admin_open(const char *url, const char *name, int time
 MUST_CHECK enum status db_admin_open_sender(const char *url, const char *name, int timeout_s,
                                             struct db_admin **out, char error[DB_ADMIN_WHY]);
 void db_admin_free(struct db_admin *admin); /* NULL is fine */
+
+/* Limits the time that scripts and queries wait for their answers; 0 = none, as at first. After one
+   that came too late, the connection can only be freed; what it was to do may be done yet. */
+void db_admin_limit(struct db_admin *admin, int limit_ms);
 
 /* Runs a script of any number of statements. The rows are those of the last one. */
 MUST_CHECK enum status db_admin_script(struct db_admin *admin, const char *text);
@@ -66,7 +71,7 @@ const char *db_admin_value(const struct db_admin *admin, size_t row, int column)
 
 /* Why the last call failed, in one line. */
 const char *db_admin_error(const struct db_admin *admin);
-const char *db_admin_sqlstate(const struct db_admin *admin); /* "" when the link was lost */
+const char *db_admin_sqlstate(const struct db_admin *admin); /* "" when no answer came */
 
 /* The SCRAM verifier of a role's password, so that the password itself is never sent to the server.
    From malloc; NULL: the server's password settings cannot be read. */

@@ -81,7 +81,7 @@ static void add_setting(FILE *to, const struct need *need)
 
 static void add_timeouts(FILE *to, const struct db_options *timeouts)
 {
-    (void)fprintf(to, LOSS_OPTIONS " -c lock_timeout=%d -c statement_timeout=%d", timeouts->lock_ms,
+    (void)fprintf(to, " -c lock_timeout=%d -c statement_timeout=%d", timeouts->lock_ms,
                   timeouts->statement_ms > 0 ? timeouts->statement_ms : STATEMENT_MS);
 }
 
@@ -93,6 +93,7 @@ char *db_session_options(const char *url, const struct db_options *timeouts)
     FILE *to = open_memstream(&text, &n);
 
     must(parsed != NULL && to != NULL);
+    (void)fputs(LOSS_OPTIONS, to);
     if (timeouts != NULL)
         add_timeouts(to, timeouts);
     for (const PQconninfoOption *at = parsed; at->keyword != NULL; at++)

@@ -18,8 +18,9 @@
 
 enum { DB_SESSION_WHY = 256 };
 
-/* The value of libpq's key "options": the timeouts of a service's session (NULL: none), what the URL
-   has, and what must be; the later has precedence. The URL must be sound. */
+/* The value of libpq's key "options": how soon a lost client is noticed, the timeouts of a service's
+   session (NULL: none), what the URL has, and what must be; the later has precedence. The URL must be
+   sound. */
 char *db_session_options(const char *url, const struct db_options *timeouts);
 
 /* A statement without parameters, whose only row has the settings. */

@@ -18,6 +18,8 @@
 enum {
     TELLS = 10,
     TELL_MS = 500,
+    LOCK_MS = 3000,
+    LOCK_AGAIN_MS = 100,
     GRACE_S = 60,
     GIVE_UP_S = 60,
     SECONDS_MAX = 24 * 3600,
@@ -92,21 +94,6 @@ static enum status tell_again(struct move *move, const char *step)
     return st;
 }
 
-/* If the directory has not recorded the switch, opens the organization in the old cell again. */
-static enum status tell_or_open(struct move *move, const char *org)
-{
-    struct convctl_failure first;
-
-    if (tell_again(move, "switching") == ST_OK)
-        return ST_OK;
-    first = *move->failure;
-    if (look_up(move, NULL) == ST_OK && strcmp(move->step, "copying") == 0 &&
-        move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) == ST_OK)
-        move->is_held = false;
-    *move->failure = first;
-    return ST_REFUSED;
-}
-
 /* The next step can be recorded: the directory is there, and nobody has ended the move. */
 static enum status is_ready(struct move *move)
 {
@@ -125,7 +112,8 @@ static enum status copy(struct move *move, const char *org)
         move_copy(move, org) != ST_OK || move_await_changes(move, org) != ST_OK ||
         move_close(move, org, is_ready) != ST_OK)
         return ST_REFUSED;
-    return tell_or_open(move, org);
+    move_show(move, "closed in cell %s", move->from.name);
+    return tell_again(move, "switching");
 }
 
 /* Until the new cell is open, nobody writes in either. */
@@ -269,15 +257,31 @@ static enum status take_steps(struct move *move, bool is_aborted, json_int_t gra
     return clean_up(move, org, grace_s, is_unchecked);
 }
 
-/* is_held: neither cell serves the organization. */
+/* Opens the organization in the old cell again if it is not open in the new one, where only this call
+   would open it. The directory may have recorded the switch: then the move can only be aborted. */
+static void open_again(struct move *move, const char *org)
+{
+    const struct convctl_failure why = *move->failure;
+    const char *end = "the organization is closed until this call is repeated";
+
+    if (move_ask(move, move->to.admin, SQL_READ_STATE, PARAMS(org)) == ST_OK &&
+        strcmp(move_answered(move->to.admin, 0), "arriving") == 0 &&
+        move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) == ST_OK)
+        end = arena_printf(move->arena, "cell %s serves the organization again: %s",
+                           move->from.name,
+                           strcmp(move->step, "copying") == 0
+                               ? "repeat the call to resume, or undo the move with --abort"
+                               : "--abort undoes the move");
+    *move->failure = (struct convctl_failure){
+        why.code, arena_printf(move->arena, "%s; %s", why.message, end)};
+}
+
 static enum status run(struct move *move, bool is_aborted, json_int_t grace_s, bool is_unchecked)
 {
     enum status st = take_steps(move, is_aborted, grace_s, is_unchecked);
 
     if (st != ST_OK && move->is_held)
-        move->failure->message =
-            arena_printf(move->arena, "%s; the organization is closed until this call is repeated",
-                         move->failure->message);
+        open_again(move, move->request->organization);
     return st;
 }
 
@@ -301,17 +305,23 @@ static struct str describe(struct move *move)
     return buf_str(&out);
 }
 
+/* A call that was killed keeps its lock for about a second: until its server notices. */
+static bool lock(struct move *move, struct db_admin *on)
+{
+    if (move_await(move, on, SQL_LOCK_MOVE, PARAMS(move->request->organization), "t", LOCK_MS,
+                   LOCK_AGAIN_MS))
+        return true;
+    if (strcmp(move->failure->code, "timeout") == 0)
+        (void)move_failed(move, "conflict", "another call is moving the organization");
+    return false;
+}
+
 /* Two concurrent calls would undo each other's steps. Reads the progress again once it holds the
    locks. */
 static enum status have_alone(struct move *move, const char *to)
 {
-    const char *const org = move->request->organization;
-
-    if (move_ask(move, move->from.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK ||
-        (!move->is_lost && move_ask(move, move->to.admin, SQL_LOCK_MOVE, PARAMS(org)) != ST_OK))
+    if (!lock(move, move->from.admin) || (!move->is_lost && !lock(move, move->to.admin)))
         return ST_REFUSED;
-    if (!move_is_true(move->from.admin, 0) || (!move->is_lost && !move_is_true(move->to.admin, 0)))
-        return move_failed(move, "conflict", "another call is moving the organization");
     return look_up(move, to);
 }
 

@@ -8,7 +8,10 @@
  *          change (move_close.h) and the directory names the new cell. The rows in the old cell are
  *          compared and, after a grace period, deleted. The directory records the progress of the
  *          move (access.moves). The same call, made again, continues from there. If nobody
- *          continues, the audit service opens a closed organization again after 10 seconds. Until the
+ *          continues, the audit service opens a closed organization again after 10 seconds. What is
+ *          waited for while it is closed has a time limit; if the new cell cannot be opened, the old
+ *          one is again, unless a server has stopped answering, or the new cell is open and the
+ *          directory cannot record that: then the same call must be made again. Until the
  *          directory has recorded the switch, the move can be aborted, and nothing of it remains in
  *          the new cell. If the new cell's database is lost, the move can be aborted without it until
  *          the directory has switched (move_lost.h).

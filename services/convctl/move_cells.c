@@ -8,17 +8,22 @@
 
 #include "common/base/clock.h"
 
-enum { CONNECT_S = 5, RETRY_MS = 40000, AGAIN_MS = 200 };
+enum {
+    CONNECT_S = 5,
+    RETRY_MS = 40000,
+    AGAIN_MS = 200,
+    ANSWER_S = 30, /* for an answer, beyond the time that a statement may wait for locks */
+};
 
 /* Rows are copied as text, which both sides must understand in the same way, and a copy may take
    long. */
 #define SESSION                                                                                    \
     "SET timezone = 'UTC'; SET datestyle = 'ISO'; SET intervalstyle = 'postgres';"                 \
     "SET bytea_output = 'hex'; SET extra_float_digits = 3; SET statement_timeout = 0;"             \
-    "SET lock_timeout = 0; SET idle_in_transaction_session_timeout = 0"
+    "SET idle_in_transaction_session_timeout = 0"
 /* Statements about single rows of large tables that have no statistics yet. Without jit, because a
    plan that has no index to take, such as that of audit.number_of(), would look dear enough to be
-   compiled, and again for each row that audit.move_open() updates. */
+   compiled. */
 #define ADMIN_SESSION SESSION "; SET enable_seqscan = off; SET jit = off"
 
 #define OBJECT_IN_USE "55006"
@@ -126,10 +131,21 @@ enum status move_script(struct move *move, struct db_admin *on, const char *text
     return db_admin_script(on, text) == ST_OK ? ST_OK : cannot(move, on, "script");
 }
 
+static int answer_ms(const struct move *move)
+{
+    return (move->give_up_s + ANSWER_S) * 1000;
+}
+
+/* Without a limit otherwise: a copy and a comparison take as long as there are rows. */
 enum status move_hold(struct move *move, struct db_admin *bulk)
 {
-    return move_script(
+    enum status st;
+
+    db_admin_limit(bulk, answer_ms(move));
+    st = move_script(
         move, bulk, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM audit.moving");
+    db_admin_limit(bulk, 0);
+    return st;
 }
 
 enum status move_let_go(struct move *move, struct db_admin *bulk)
@@ -205,7 +221,9 @@ static enum status open_one(struct move *move, struct db_admin **admin, const ch
                                         cell));
     st = db_admin_open(url, "convctl cell move", CONNECT_S, admin, error);
     if (st == ST_OK)
-        return move_script(move, *admin, session);
+        return move_script(
+            move, *admin,
+            arena_printf(move->arena, "%s; SET lock_timeout = '%ds'", session, move->give_up_s));
     (void)move_failed(move, "service_unavailable",
                       arena_printf(move->arena, "the database of cell %s: %s", cell, error));
     return st;
@@ -215,7 +233,10 @@ static enum status open_both(struct move *move, struct cell *cell, const char *u
 {
     const enum status st = open_one(move, &cell->admin, cell->name, url, ADMIN_SESSION);
 
-    return st == ST_OK ? open_one(move, &cell->bulk, cell->name, url, SESSION) : st;
+    if (st != ST_OK)
+        return st;
+    db_admin_limit(cell->admin, answer_ms(move));
+    return open_one(move, &cell->bulk, cell->name, url, SESSION);
 }
 
 enum status move_open_cells(struct move *move, const char *databases, bool may_lack)

@@ -4,7 +4,8 @@
  * Owns     The connections, from move_open_cells() to move_close_cells(). Failure texts are in the
  *          arena.
  * Threads  One thread.
- * Fails    ST_REFUSED or false, with the failure filled.
+ * Fails    ST_REFUSED or false, with the failure filled. No statement waits for locks for longer than
+ *          move->give_up_s, and those of `admin` are answered half a minute later, or have failed.
  */
 #ifndef SERVICES_CONVCTL_MOVE_CELLS_H
 #define SERVICES_CONVCTL_MOVE_CELLS_H
@@ -30,7 +31,7 @@ struct move {
     const char *from_url;
     int give_up_s; /* give up after this long without progress */
     bool is_lost;  /* the new cell's database is unreachable, and the move is aborted without it */
-    bool is_held;  /* closed for good in the old cell, and not open yet in the new one */
+    bool is_held;  /* closed in the old cell, perhaps for good, and not open yet in the new one */
     bool sees_switch;           /* both bulk connections see the rows as of the switch */
     bool shows_steps;           /* on standard error: it is a terminal */
     const char *unsealed_since; /* as OPEN takes it; NULL = unknown */

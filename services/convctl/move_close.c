@@ -78,18 +78,36 @@ static const char *read_sealed(struct move *move)
     return arena_printf(move->arena, "%s", move_answered(move->from.admin, 0));
 }
 
+/* OPEN waits for the process that seals. */
+static bool may_open(struct move *move, const struct cell *cell)
+{
+    const enum status st = move_script(move, cell->admin,
+                                       "BEGIN; SET LOCAL lock_timeout = '500ms';"
+                                       "LOCK TABLE audit.sealing IN EXCLUSIVE MODE");
+
+    if (strcmp(db_admin_sqlstate(cell->admin), MOVE_LOCK_NOT_AVAILABLE) == 0)
+        (void)move_failed(move, "timeout",
+                          arena_printf(move->arena,
+                                       "the table audit.sealing in the database of cell %s stays "
+                                       "locked; nothing has changed, try again later",
+                                       cell->name));
+    return move_let_go(move, cell->admin) == ST_OK && st == ST_OK;
+}
+
 /* Waits until closing would take a moment only. So a move that cannot be done closes nothing. */
 static bool rehearse(struct move *move, const char *org, enum status (*is_ready)(struct move *move))
 {
     const int64_t give_up_us = clock_mono_us() + move->give_up_s * INT64_C(1000000);
 
     for (;;) {
+        *move->failure = (struct convctl_failure){NULL, NULL};
+        const bool opens = may_open(move, &move->from) && may_open(move, &move->to);
         const int64_t until_us = clock_mono_us() + REHEARSED_MS * INT64_C(1000);
         const char *const sealed = read_sealed(move);
 
         if (sealed == NULL || is_ready(move) != ST_OK)
             return false;
-        if (fence(move, REHEARSED_MS) && catch_up(move, org, until_us) &&
+        if (opens && fence(move, REHEARSED_MS) && catch_up(move, org, until_us) &&
             find_unsealed(move, org, sealed) && clock_mono_us() < until_us)
             return true;
         if (clock_mono_us() >= give_up_us)
@@ -131,13 +149,13 @@ enum status move_close(struct move *move, const char *org,
     for (int i = 0; i < TRIES; i++) {
         if (!drain(move, org) || !rehearse(move, org, is_ready))
             return ST_REFUSED;
-        *move->failure = (struct convctl_failure){NULL, NULL};
-        move->is_held = close_once(move, org);
-        if (move->is_held)
+        move->is_held = true;
+        if (close_once(move, org))
             return ST_OK;
         /* Opens it, so that the seal catches up with the entries that it has skipped. */
         if (move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) != ST_OK)
             return ST_REFUSED;
+        move->is_held = false;
     }
     return move->failure->code != NULL
                ? ST_REFUSED

@@ -132,15 +132,12 @@ static enum status copy_table(struct move *move, size_t table, struct db_admin *
 static enum status copy_tables(struct move *move, const char *org)
 {
     struct db_admin *failed;
-    const char *const limits =
-                          arena_printf(move->arena, "SET lock_timeout = '%ds'", move->give_up_s),
-                      *const writes = arena_printf(
-                          move->arena,
-                          "SET statement_timeout = '%ds'; SET session_replication_role = replica",
-                          move->give_up_s);
+    const char *const writes =
+        arena_printf(move->arena,
+                     "SET statement_timeout = '%ds'; SET session_replication_role = replica",
+                     move->give_up_s);
 
     if (move_ask(move, move->to.admin, SQL_LIST_COPIES, PARAMS(org)) != ST_OK ||
-        move_script(move, move->from.bulk, limits) != ST_OK ||
         move_script(move, move->to.bulk, writes) != ST_OK)
         return ST_REFUSED;
     for (size_t i = 0, n = db_admin_rows(move->to.admin); i < n; i++) {

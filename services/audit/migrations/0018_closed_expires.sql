@@ -9,7 +9,8 @@ DECLARE
   newest audit.blocks;
 BEGIN
   SELECT * INTO newest FROM audit.blocks WHERE organization_id = organization ORDER BY number DESC LIMIT 1;
-  UPDATE audit.entries SET xid = audit.number_of(pg_current_xact_id())
+  -- In a SELECT of its own the number is looked up once, not for each entry.
+  UPDATE audit.entries SET xid = (SELECT audit.number_of(pg_current_xact_id()))
    WHERE organization_id = organization
      AND created_at >= coalesce(since, newest.made_at - interval '5 minutes', '-infinity')
      AND (xid, request_id) > (coalesce(newest.last_xid, '0'),
@@ -20,10 +21,11 @@ REVOKE ALL ON FUNCTION audit.move_renumber(uuid, timestamptz) FROM PUBLIC;
 
 -- From here on it is served here. Entries that the other cell had not sealed yet, or that were passed over here while it
 -- was closed, get a number of today, so that the seal finds them; `since` is as above. The seal does nothing meanwhile:
--- what it was about to seal is sealed then.
+-- what it was about to seal is sealed then. It fails where somebody else keeps a lock: the organization may be closed.
 CREATE FUNCTION audit.move_open(organization uuid, since timestamptz) RETURNS void
 LANGUAGE plpgsql
 SET search_path = pg_catalog, pg_temp
+SET lock_timeout = '10s'
 AS $$
 BEGIN
   LOCK TABLE audit.sealing IN EXCLUSIVE MODE;

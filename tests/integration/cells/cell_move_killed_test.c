@@ -1,6 +1,7 @@
 /* Kills convctl in two states of a move, leaving and closed: what it leaves behind, and who may continue the move.
  * A delivery in progress keeps the move in leaving. */
 #include <criterion/criterion.h>
+#include <libpq-fe.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -131,6 +132,29 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
     expect_moves(&org);
     await_abandoned(0);
     sealed_log_await_verified(&org);
+    own_stack_stop();
+}
+
+/* Its first statement waits for the seal; its server notices within a second that it has gone. */
+Test(cell_move_killed, while_a_statement_waits_can_be_repeated_at_once)
+{
+    struct org org;
+    PGconn *sealer;
+    pid_t mover;
+
+    start(&org);
+    sealer = PQconnectdb(stack_setting("DATABASE_URL"));
+    PQclear(PQexec(sealer, "BEGIN; LOCK TABLE audit.sealing IN EXCLUSIVE MODE"));
+    cr_assert_eq(PQtransactionStatus(sealer), PQTRANS_INTRANS, "%s", PQerrorMessage(sealer));
+    mover = begin_move(&org);
+    postgres_await(stack_setting("DATABASE_URL"),
+                   "SELECT count(*) FROM pg_locks WHERE relation = 'audit.sealing'::regclass"
+                   " AND NOT granted");
+    end(mover, SIGKILL);
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL),
+                "open, in the database of cell main: ");
+    PQfinish(sealer);
+    expect_moves(&org);
     own_stack_stop();
 }
 

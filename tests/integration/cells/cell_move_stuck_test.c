@@ -192,3 +192,48 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
     expect_moves(&org, "cell2");
     own_stack_stop();
 }
+
+static const char seals[] = "LOCK TABLE audit.sealing IN EXCLUSIVE MODE";
+
+Test(cell_move_stuck, closes_nothing_while_the_new_cell_cannot_be_opened)
+{
+    struct org org;
+    PGconn *holder;
+
+    start(&org);
+    holder = hold(own_stack_database_url("cell2"), seals);
+    expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "2", NULL),
+                "the table audit.sealing in the database of cell cell2 stays locked");
+    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.closed", NULL), 0);
+    PQfinish(holder);
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}
+
+/* The databases are set up as if an earlier call had ended after it had closed the organization. */
+Test(cell_move_stuck, serves_in_the_old_cell_if_the_new_one_cannot_be_opened)
+{
+    const char *complaint, *to;
+    struct org org;
+    PGconn *holder;
+
+    start(&org);
+    to = own_stack_database_url("cell2");
+    postgres_do(stack_setting("DATABASE_URL"),
+                format("INSERT INTO access.moves (organization_id, from_cell, to_cell, step)"
+                       " VALUES ('%s', 'main', 'cell2', 'switching');"
+                       "INSERT INTO audit.moving VALUES ('%s', 'gone')",
+                       org.id, org.id));
+    postgres_do(to, format("INSERT INTO audit.moving VALUES ('%s', 'arriving')", org.id));
+    expect_status(api_get(org.full_key, "/audit"), 503);
+    holder = hold(to, seals);
+    complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL);
+    expect_says(complaint, "open, in the database of cell cell2: ");
+    expect_says(complaint, "cell main serves the organization again: --abort undoes the move");
+    expect_status(api_get(org.full_key, "/audit"), 200);
+    PQfinish(holder);
+
+    json_decref(convctl("cell", "move", org.id, "--abort", NULL));
+    expect_moves(&org, "cell2");
+    own_stack_stop();
+}

@@ -77,6 +77,24 @@ Test(db_admin, sends_without_waiting_for_the_answer, .init = start, .fini = stop
     db_admin_free(other);
 }
 
+Test(db_admin, waits_for_an_answer_no_longer_than_its_limit, .init = start, .fini = stop)
+{
+    static const struct db_statement sleep = {"sleep", "SELECT pg_sleep(3600)::text AS slept",
+                                              "slept"};
+
+    cr_assert_eq(db_admin_query(admin, &one, NULL, 0), ST_OK);
+    db_admin_limit(admin, 1000);
+    cr_assert_eq(db_admin_query(admin, &sleep, NULL, 0), ST_UNAVAILABLE);
+    cr_expect_str_eq(db_admin_error(admin), "the server has not answered for 1 seconds");
+    cr_expect_str_eq(db_admin_sqlstate(admin), "");
+    cr_expect_neq(db_admin_query(admin, &one, NULL, 0), ST_OK);
+
+    db_admin_free(admin);
+    cr_assert_eq(db_admin_open(server.url, "test", 10, &admin, error), ST_OK, "%s", error);
+    db_admin_limit(admin, 1000);
+    cr_assert_eq(db_admin_script(admin, "SELECT 1; SELECT pg_sleep(3600)"), ST_UNAVAILABLE);
+}
+
 /* Copies all rows of a table, by three. Returns in how many transactions, or -1: it failed on
    `other`. */
 static int copy_all(struct db_admin *other, const char *in)

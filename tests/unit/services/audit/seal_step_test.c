@@ -301,6 +301,24 @@ Test(seal_step, continues_with_an_organization_that_is_open_again)
     cr_assert_eq(count("SELECT count(*) FROM audit.moving WHERE state = 'leaving'"), 1);
 }
 
+/* There may be thousands of entries, and looking up their number reads a table. */
+Test(seal_step, looks_up_one_number_for_all_entries_that_it_has_passed_over)
+{
+    PGconn *opener = session();
+    PGresult *calls;
+
+    postgres_do(server.url, ENTRY(ORG, "3 s", 1) ENTRY(ORG, "2 s", 2) ENTRY(ORG, "1 s", 3));
+    say(opener, "SET track_functions = 'all'; BEGIN;"
+                "SELECT audit.move_renumber('" ORG "', NULL)");
+    calls = PQexec(opener, "SELECT calls FROM pg_stat_xact_user_functions"
+                           " WHERE schemaname = 'audit' AND funcname = 'number_of'");
+    cr_expect_str_eq(PQgetvalue(calls, 0, 0), "1");
+    PQclear(calls);
+    say(opener, "COMMIT");
+    cr_expect_eq(count("SELECT count(DISTINCT xid) FROM audit.entries"), 1);
+    PQfinish(opener);
+}
+
 /* Blocks that arrive with an organization have numbers of the other cell, below all of this one, and
    are made while entries wait here: they prove nothing about these. */
 Test(seal_step, goes_by_no_time_of_a_block_that_arrives)
