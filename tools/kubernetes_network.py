@@ -1,6 +1,8 @@
 """Whether the network policies of deploy/kubernetes let through what programs need, and nothing else. For
 tools/check-kubernetes."""
 
+import ipaddress
+
 from kubernetes_manifests import database_of, find, labels_of, program_of, where_of
 
 CLIENTS = {"conversations-clients": "allowed"}
@@ -78,3 +80,18 @@ def check_clients(cluster):
                             if fits(policy["spec"]["podSelector"], labels_of(workload))}
     if reached != {("gateway", 8080)}:
         find(cluster.overlay, f"clients inside the cluster reach {sorted(reached)}")
+
+
+def check_denied(cluster):
+    """No policy lets webhooks go, at all ports, to a network that their setting denies."""
+    for workload in (w for w in cluster.workloads.values() if program_of(w) == "webhook"):
+        sources = workload["spec"]["template"]["spec"]["containers"][0]["envFrom"]
+        given = cluster.data("ConfigMap", sources[0]["configMapRef"]["name"])
+        rules = [rule for policy in cluster.of("NetworkPolicy") if fits(policy["spec"]["podSelector"], labels_of(workload))
+                 for rule in policy["spec"].get("egress", []) if any("port" not in port for port in rule["ports"])]
+        for denied in map(ipaddress.ip_network, given["WEBHOOK_DENY_CIDRS"].split(",")):
+            for block in (peer["ipBlock"] for rule in rules for peer in rule["to"] if "ipBlock" in peer):
+                here = [ipaddress.ip_network(name) for name in (block["cidr"], *block.get("except", []))]
+                if here[0].version == denied.version and here[0].overlaps(denied) and not any(
+                        denied.subnet_of(network) for network in here[1:]):
+                    find(where_of(cluster, workload), f"a policy lets it go to {denied}, which WEBHOOK_DENY_CIDRS has")

@@ -41,8 +41,8 @@ static const struct setting settings[] = {
      .type = SETTING_STRING,
      .offset = AT(deny_cidrs),
      .fallback = "",
-     .meaning = "Comma-separated CIDRs that deliveries are never sent to although they are public: "
-                "the deployment's own networks"},
+     .meaning = "Comma-separated CIDRs that deliveries are never sent to, public or allowed: the "
+                "deployment's own networks"},
     {.name = "WEBHOOK_NAT64_PREFIXES",
      .type = SETTING_STRING,
      .offset = AT(nat64_prefixes),
