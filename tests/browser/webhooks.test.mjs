@@ -149,7 +149,8 @@ const ofPath = (path) => server.taken.filter(({ url }) => url.endsWith(path));
 // Makes the endpoint's waiting retries due after `interval`.
 const delayRetries = (endpoint, interval) => sql(
   `UPDATE webhook.retries SET due_at = now() + interval '${interval}' WHERE endpoint_id = '${endpoint}';
-   UPDATE webhook.progress SET retry_at = now() + interval '${interval}', version = nextval('webhook.version')
+   UPDATE webhook.progress SET retry_at = now() + interval '${interval}', retries_from = '-infinity',
+                               version = nextval('webhook.version')
     WHERE id = '${endpoint}' AND retries_waiting > 0`);
 
 test('failed deliveries are retried if the endpoint has a schedule', async () => {

@@ -24,6 +24,9 @@ CREATE TABLE webhook.progress (
   failing_since        timestamptz, -- the first of the failures in a row
   retries_waiting      integer NOT NULL DEFAULT 0, -- rows of webhook.retries
   retry_at             timestamptz, -- when to look at them next; NULL: there are none
+  -- None of them is due before this: those that were are dead. retry_at is later while retries that are due wait for
+  -- the endpoint's turn or for the organization's next minute.
+  retries_from         timestamptz,
   -- For fair claims: none of its waiting deliveries has a lower id than this (NULL: none waits), when it last had
   -- its turn, and whether its latest attempt succeeded.
   waits_from           uuid,
@@ -43,10 +46,10 @@ $$;
 
 INSERT INTO webhook.progress (organization_id, id, attempts, consecutive_failures, last_success_at,
                               last_failure_at, last_error, last_http_status, failing_since, retries_waiting,
-                              retry_at, waits_from, claimed_at, proven)
+                              retry_at, retries_from, waits_from, claimed_at, proven)
 SELECT organization_id, id, attempts, consecutive_failures, last_success_at, last_failure_at, last_error,
        last_http_status, webhook.failing_since(e), retries_waiting, retry_at,
-       CASE WHEN has_work THEN '00000000-0000-0000-0000-000000000000'::uuid END, claimed_at, proven
+       '-infinity', CASE WHEN has_work THEN '00000000-0000-0000-0000-000000000000'::uuid END, claimed_at, proven
   FROM webhook.endpoints e;
 
 CREATE INDEX progress_waiting ON webhook.progress (version) WHERE waits_from IS NOT NULL;
@@ -124,7 +127,9 @@ DROP INDEX webhook.statistics_by_minute;
 -- -- waiting events ----------------------------------------------------------------------------------
 
 -- The transaction that wrote it. A turn looks for what the snapshot of the turn before did not show: however late
--- a transaction commits, its events are found.
+-- a transaction commits, its events are found. A snapshot has these numbers, not those of audit.number_of(), to
+-- which more is added when an organization arrives. Events need both: `number` (0015_moving.sql) tells which
+-- endpoints are older than the event, on any server, and whatever the database's clock shows.
 ALTER TABLE webhook.events ADD COLUMN xid xid8 NOT NULL DEFAULT '3';
 ALTER TABLE webhook.events ALTER COLUMN xid SET DEFAULT pg_current_xact_id();
 -- Written unlike that of events_waiting_by_organization, so that each serves only the statements that are written

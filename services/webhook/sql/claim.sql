@@ -48,7 +48,7 @@ WITH busy AS MATERIALIZED (
    GROUP BY b.organization_id
 ), with_work AS MATERIALIZED (
   SELECT e.organization_id, e.id, e.proven, e.claimed_at, e.waits_from, e.ctid,
-         e.version < pg_sequence_last_value('webhook.version') - 1000 - 8 * count(*) OVER ()
+         e.version < (SELECT pg_sequence_last_value('webhook.version')) - 1000 - 8 * count(*) OVER ()
            AS is_behind,
          CASE WHEN NOT e.proven THEN 1
               WHEN coalesce(b.is_own, true) THEN 4 + coalesce(k.n, 0)

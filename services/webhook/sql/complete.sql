@@ -139,13 +139,13 @@ WITH told AS MATERIALIZED (
                     WHERE r.organization_id = s.organization_id AND r.endpoint_id = s.endpoint_id), 0)
            AS retries,
          (SELECT due_at FROM retries r
-           WHERE r.organization_id = s.organization_id AND r.endpoint_id = s.endpoint_id) AS retry_at
+           WHERE r.organization_id = s.organization_id AND r.endpoint_id = s.endpoint_id) AS due_at
     FROM completed s
    GROUP BY organization_id, endpoint_id
 ), counted AS (
   UPDATE webhook.progress p
      SET (version, attempts, consecutive_failures, proven, last_success_at, last_failure_at,
-          last_error, last_http_status, failing_since, retries_waiting, retry_at) = (
+          last_error, last_http_status, failing_since, retries_waiting, retry_at, retries_from) = (
            SELECT nextval('webhook.version'), p.attempts + s.n,
                   CASE WHEN s.last_success IS NULL THEN p.consecutive_failures ELSE 0 END
                     + s.failures,
@@ -159,7 +159,9 @@ WITH told AS MATERIALIZED (
                        THEN coalesce(p.failing_since, s.failing_since)
                        ELSE s.failing_since END,
                   p.retries_waiting + s.retries,
-                  CASE WHEN p.retries_waiting + s.retries > 0 THEN least(p.retry_at, s.retry_at) END
+                  CASE WHEN p.retries_waiting + s.retries > 0 THEN least(p.retry_at, s.due_at) END,
+                  CASE WHEN p.retries_waiting > 0 THEN least(p.retries_from, s.due_at)
+                       ELSE s.due_at END
              FROM summed s
             WHERE s.ctid = p.ctid)
    WHERE ctid = ANY (ARRAY(SELECT ctid FROM summed WHERE ctid IS NOT NULL))

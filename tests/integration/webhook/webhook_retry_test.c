@@ -37,7 +37,7 @@ static void let_be_due(const struct org *org)
              "  SELECT webhook.lock_queue()),"
              " due AS (UPDATE webhook.retries SET due_at = clock_timestamp() FROM locked"
              "          WHERE organization_id = $1::uuid),"
-             " turns AS (UPDATE webhook.progress SET retry_at = clock_timestamp(),"
+             " turns AS (UPDATE webhook.progress SET retry_at = now(), retries_from = now(),"
              "            version = nextval('webhook.version') FROM locked"
              "            WHERE organization_id = $1::uuid AND retries_waiting > 0)"
              " SELECT count(*) FROM locked",
@@ -236,8 +236,9 @@ Test(webhook_retry, an_endpoint_that_always_fails_takes_nothing_from_others)
         "   id, 1, now() FROM made),"
         " scheduled AS (UPDATE webhook.endpoints SET retry_schedule = 'standard' WHERE id = "
         "$2::uuid),"
-        " turn AS (UPDATE webhook.progress SET retry_at = now(), retries_waiting = $3::int,"
-        "   version = nextval('webhook.version') WHERE id = $2::uuid) SELECT count(*) FROM made",
+        " turn AS (UPDATE webhook.progress SET retry_at = now(), retries_from = now(),"
+        "   retries_waiting = $3::int, version = nextval('webhook.version') WHERE id = $2::uuid)"
+        " SELECT count(*) FROM made",
         org.id, failing.id, format("%d", RETRIES), NULL);
     receiver_await(receiver, "/status", 5, SOON_MS);
     publish_ticket(&org, "ticket.resolved", "T-1");

@@ -139,6 +139,61 @@ Test(old_snapshot, costs_nothing_whatever_joins_are_planned)
     expect_nothing_dead_is_read();
 }
 
+/* `n` retries that are due, and later so than those of the last call. */
+static void make_due_retries(int n)
+{
+    char text[512];
+
+    snprintf(text, sizeof(text),
+             "WITH made AS (INSERT INTO webhook.retries SELECT '" ORG "', '" ENDPOINT "',"
+             " gen_random_uuid(), 't', gen_random_uuid(), 1, clock_timestamp() - interval '1 s'"
+             " FROM generate_series(1, %d) RETURNING due_at)"
+             " UPDATE webhook.progress SET version = nextval('webhook.version'), retries_waiting ="
+             " %d, (retry_at, retries_from) = (SELECT min(due_at), min(due_at) FROM made)",
+             n, n);
+    postgres_do(server.url, text);
+}
+
+static void queue_retries(int n)
+{
+    cr_assert_eq(RUN_INT(SQL_QUEUE_RETRIES, "20", "1000", "100000", bounds.retries), n);
+    find_bounds();
+}
+
+/* The blocks that it takes to queue one. */
+static int64_t measure_retries(void)
+{
+    char arguments[64];
+    int64_t blocks;
+
+    make_due_retries(1);
+    snprintf(arguments, sizeof(arguments), "20, 1000, 100000, %s", bounds.retries);
+    blocks = blocks_of(SQL_QUEUE_RETRIES, arguments);
+    queue_retries(1);
+    return blocks;
+}
+
+Test(old_snapshot, costs_retries_nothing)
+{
+    enum { RETRIES = 1000, TIMES = 3, MORE = 12 };
+    PGconn *holder = PQconnectdb(server.url);
+    int64_t before, after;
+
+    make_endpoint(ORG, ENDPOINT);
+    postgres_do(server.url, "UPDATE webhook.endpoints SET retry_schedule = 'standard'");
+    PQclear(PQexec(holder, "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM webhook.endpoints"));
+    queue_retries(0);
+    before = measure_retries();
+    for (int i = 0; i < TIMES; i++) {
+        make_due_retries(RETRIES);
+        queue_retries(RETRIES);
+    }
+    after = measure_retries();
+    cr_expect_leq(after, before + MORE, "%lld, then %lld blocks", (long long)before,
+                  (long long)after);
+    PQfinish(holder);
+}
+
 /* An event whose transaction ends after that of a later one is found as well. */
 Test(old_snapshot, hides_no_event_of_a_late_transaction)
 {

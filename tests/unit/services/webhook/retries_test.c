@@ -31,13 +31,15 @@ static void fan_out(void)
 
 #define WAITING "SELECT count(*) FROM webhook.retries"
 
-/* `n` retries wait, and the endpoints' counters agree with the rows. */
+/* `n` retries wait, and what endpoints say about theirs agrees with the rows. */
 static void expect_waiting(int n)
 {
     cr_expect_eq(count(WAITING), n, "%d, not %d", (int)count(WAITING), n);
     cr_expect_eq(count("SELECT count(*) FROM webhook.progress e WHERE retries_waiting <>"
                        " (SELECT count(*) FROM webhook.retries r WHERE r.endpoint_id = e.id)"
-                       " OR (retry_at IS NULL) <> (retries_waiting = 0)"),
+                       " OR (retry_at IS NULL) <> (retries_waiting = 0)"
+                       " OR retries_waiting > 0 AND (retries_from <= (SELECT min(due_at) FROM"
+                       " webhook.retries r WHERE r.endpoint_id = e.id)) IS NOT TRUE"),
                  0);
 }
 
@@ -48,9 +50,9 @@ static void let_be_due(const char *since)
 
     snprintf(text, sizeof(text),
              "UPDATE webhook.retries SET due_at = now() - interval '%s';"
-             "UPDATE webhook.progress SET retry_at = now() - interval '%s'"
-             " WHERE retries_waiting > 0",
-             since, since);
+             "UPDATE webhook.progress SET retry_at = now() - interval '%s', retries_from ="
+             " now() - interval '%s' WHERE retries_waiting > 0",
+             since, since, since);
     postgres_do(server.url, text);
 }
 
@@ -171,6 +173,20 @@ Test(retries, wait_once_for_an_event_and_go_when_it_succeeds)
     expect_waiting(0);
 }
 
+/* The first retry of an event is due before the last one of another. */
+Test(retries, are_looked_for_from_the_first_that_is_due)
+{
+    make_retried_endpoint(ORG, ENDPOINT);
+    make_events(ORG, 1, 0, false);
+    fan_out();
+    END(FAILED);
+    let_be_due("-6 h");
+    make_events(ORG, 1, 0, false);
+    fan_out();
+    END(FAILED);
+    expect_waiting(2);
+}
+
 Test(retries, beyond_the_limit_of_an_endpoint_are_not_scheduled)
 {
     const struct ended failed[] = {FAILED, FAILED, FAILED, FAILED};
@@ -287,8 +303,9 @@ static void make_retries(const char *organization, const char *endpoint, int n)
     snprintf(text, sizeof(text),
              "INSERT INTO webhook.retries SELECT '%s', '%s', gen_random_uuid(), 't',"
              " gen_random_uuid(), 1, now() - i * interval '1 s' FROM generate_series(1, %d) i;"
-             "UPDATE webhook.progress SET retries_waiting = %d, retry_at = (SELECT min(due_at) FROM"
-             " webhook.retries WHERE endpoint_id = '%s') WHERE id = '%s'",
+             "UPDATE webhook.progress SET retries_waiting = %d, (retry_at, retries_from) = (SELECT"
+             " min(due_at), min(due_at) FROM webhook.retries WHERE endpoint_id = '%s')"
+             " WHERE id = '%s'",
              organization, endpoint, n, n, endpoint, endpoint);
     postgres_do(server.url, text);
 }
@@ -347,7 +364,8 @@ Test(retries, that_have_been_due_for_a_day_are_dropped)
 
     make_retries(ORG, ENDPOINT, 3);
     postgres_do(server.url, "UPDATE webhook.retries SET due_at = now() - interval '25 h'"
-                            " WHERE ctid = (SELECT min(ctid) FROM webhook.retries)");
+                            " WHERE ctid = (SELECT min(ctid) FROM webhook.retries);"
+                            "UPDATE webhook.progress SET retries_from = now() - interval '25 h'");
     queued = queue_retries("20", "25", "1000");
     cr_expect_eq(queued.queued, 2);
     cr_expect_eq(queued.dropped, 1);
