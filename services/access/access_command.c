@@ -173,6 +173,7 @@ enum {
     WINDOW_S = 10,
     KEEP_WINDOWS = 6,
     MINUTE_S = 60,
+    HOUR_S = 60 * 60,
     KEEP_MINUTES = 1,
     KEEP_USAGE_MINUTES = 8 * 24 * 60,
     LATE_S = 60,     /* rows may still come for a time so long before */
@@ -193,14 +194,16 @@ static enum status clean_some(struct db *db, struct arena *arena, int statement,
     return st;
 }
 
-/* From which window or minute on rows may be, to one that is to be kept. */
+/* From which window or minute on rows may be, to one that is to be kept. Once an hour from the first:
+   a gateway whose clock is slow leaves rows for times before. */
 static void add_span(struct params *params, struct arena *arena, const struct access *self,
                      int64_t now_s, int unit_s, int keep)
 {
-    const int64_t from = (self->cleaned_s - LATE_S) / unit_s - keep;
+    const bool is_first_of_hour = self->cleaned_s / HOUR_S != now_s / HOUR_S;
 
     params_add_int(params, arena, now_s / unit_s - keep);
-    params_add_int(params, arena, self->cleaned_s > 0 ? from : 0);
+    params_add_int(params, arena,
+                   is_first_of_hour ? 0 : (self->cleaned_s - LATE_S) / unit_s - keep);
 }
 
 static enum status clean(struct db *db, struct arena *arena, struct access *self, bool *is_done)

@@ -485,6 +485,21 @@ Test(statements, forget_windows_that_are_over, .init = start, .fini = stop)
     cr_assert_eq(postgres_integer(server.url, "SELECT min(period) FROM access.quota"), 778);
 }
 
+/* Otherwise it looks only at what has ended since it last cleaned. */
+Test(statements, forget_once_an_hour_the_windows_of_gateways_whose_clock_is_slow, .init = start,
+     .fini = stop)
+{
+    struct access access = {.cleaned_s = clock_us() / 1000000 - 3600};
+    struct arena arena;
+
+    access_busiest_open(&access);
+    ASK(SQL_GRANT_QUOTA, "5", ORG, KEY, "777", "60", "100", "250", "false");
+    arena_init(&arena, 1 << 20);
+    access_upkeep(db, &arena, &access);
+    arena_release(&arena);
+    cr_assert_eq(postgres_integer(server.url, "SELECT count(*) FROM access.quota"), 0);
+}
+
 /* -- sessions -------------------------------------------------------------------------------- */
 
 /* The lock may belong to another replica that cleans, or to the removal of the user. */
