@@ -30,6 +30,7 @@ struct webhook {
     struct metric *expired;       /* deliveries that waited for too long */
     int64_t outbox_stats_due_us;  /* clock_mono_us() */
     int64_t outbox_oldest;        /* read_outbox_stats.sql begins there */
+    int64_t outbox_all_due_us;    /* when it begins at 0 (clock_mono_us()) */
     struct metric *outbox_age, *endpoints[WEBHOOK_HEALTHS], *failing, *retries;
     struct webhook_rekey {
         bool is_done;

@@ -1,6 +1,6 @@
 -- How many seconds the oldest event has waited to be fanned out, the health of enabled endpoints,
 -- and how many retries wait for them. Thresholds as in webhook.shown().
--- $1 `oldest` of the last call, or 0: no event of an earlier transaction waits
+-- $1 `oldest` of the last call, or 0: no event that an earlier transaction has written here waits
 -- columns: age healthy degraded failing retries oldest
 WITH first AS MATERIALIZED (
   SELECT xid, created_at FROM webhook.events

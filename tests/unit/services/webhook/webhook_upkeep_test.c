@@ -146,3 +146,18 @@ Test(webhook_upkeep, drops_a_day_each_time_and_none_that_is_read)
     cr_expect_gt(webhook.upkeep.partitions_due_us, clock_mono_us() + 600 * INT64_C(1000000),
                  "there is no more");
 }
+
+/* It arrives from a cell that counts transactions from lower numbers. */
+Test(webhook_upkeep, shows_the_age_of_an_event_that_has_arrived_from_another_cell)
+{
+    keep_up(NULL);
+    cr_assert_gt(webhook.outbox_oldest, 3);
+    make_events(ORG, 1, 1, false);
+    postgres_do(server.url, "UPDATE webhook.events SET xid = '3'");
+    webhook.outbox_stats_due_us = 0;
+    keep_up(NULL);
+    cr_expect_eq(metric_read(webhook.outbox_age), 0);
+    webhook.outbox_stats_due_us = webhook.outbox_all_due_us = 0;
+    keep_up(NULL);
+    cr_expect_geq(metric_read(webhook.outbox_age), 24 * 3600);
+}
