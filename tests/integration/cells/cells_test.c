@@ -234,6 +234,7 @@ static int64_t changes_in_outbox(const struct org *org)
 Test(cells, log_changes_although_the_audit_service_of_another_one_hangs)
 {
     struct org orgs[CELLS], younger;
+    int64_t waiting;
 
     start(orgs);
     org_new_in(&younger, names[MAIN]);
@@ -246,7 +247,8 @@ Test(cells, log_changes_although_the_audit_service_of_another_one_hangs)
         json_decref(
             convctl("key", "create", "--org", younger.id, "--name", "x", "--scope", "read", NULL));
     changes_await(younger.id);
-    cr_expect_eq(changes_in_outbox(&orgs[SECOND]), 1);
+    waiting = changes_in_outbox(&orgs[SECOND]);
+    cr_expect_geq(waiting, 1, "%lld", (long long)waiting);
     stack_signal("cell2-audit-0", SIGCONT);
     changes_await(orgs[SECOND].id);
     own_stack_stop();
