@@ -418,8 +418,8 @@ lint-python:
 # Checks that places which repeat something agree. Each check prints all its findings, and none depends on
 # another: one run names every place that a change has forgotten.
 DRIFT := contract pages settings compose kubernetes cells systemd changelog
-.PHONY: check-drift drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words \
-    $(DRIFT:%=drift-%)
+.PHONY: check-drift drift lint-budget lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests \
+    lint-tour lint-words $(DRIFT:%=drift-%)
 check-drift:
 	$(Q)tools/install-packages build drift
 	$(Q)$(MAKE) -k -O drift
@@ -432,10 +432,11 @@ drift-settings:
 drift-contract drift-pages drift-compose drift-kubernetes drift-cells drift-systemd drift-changelog: drift-%:
 	$(Q)tools/checked $* tools/check-$*
 
-lint-tree: drift lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour lint-words
+lint-tree: drift lint-budget lint-fuzz lint-layers lint-length lint-migrations lint-mutants lint-tests lint-tour \
+    lint-words
 lint-mutants:
 	$(Q)tools/checked mutants tests/faults/run-mutants --check
-lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
+lint-budget lint-fuzz lint-layers lint-length lint-migrations lint-tests lint-tour lint-words: lint-%:
 	$(Q)tools/checked $* tools/check-$*
 
 # Regenerates the page of all settings, from the programs' own descriptions; the users of the bus; a second cell;
