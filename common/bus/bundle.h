@@ -58,7 +58,7 @@ struct bundle_writer {
    empty. */
 void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
                 size_t n_headers, struct str body);
-/* The same for a reader that takes compressed bodies: compressed if that makes it an eighth smaller. */
+/* The same for a reply, whose body may be compressed: if that makes it an eighth smaller. */
 void bundle_add_compressed(struct bundle_writer *writer, uint64_t handle,
                            const struct bus_header *headers, size_t n_headers, struct str body);
 /* Adds the items of another writer. */

@@ -59,8 +59,8 @@ static struct bus_bundle_slot *open_slot(struct bus *bus, struct bus_bundle_rout
     struct bus_bundle_slot *slot = heap_zeroed(1, sizeof(*slot));
 
     slot->route = route;
-    must(asprintf(&slot->reply_to, "%s.%s.%c%" PRIu64, bus->inbox.prefix, route->subject,
-                  BUS_COMPRESSED_MARK, bus->inbox.n_opened++) > 0);
+    must(asprintf(&slot->reply_to, "%s.%s.%" PRIu64, bus->inbox.prefix, route->subject,
+                  bus->inbox.n_opened++) > 0);
     slot->on = atomic_load(&bus->link);
     if (natsConnection_SubscribeSync(&slot->nats, slot->on->nats, slot->reply_to) == NATS_OK &&
         natsSubscription_SetPendingLimits(slot->nats, SLOT_MESSAGES, SLOT_BYTES) == NATS_OK)

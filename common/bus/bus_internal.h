@@ -277,9 +277,6 @@ void bus_defer_frees(void);     /* on an owner's thread, before its first bus_di
 void bus_free_deferred(void);   /* frees what this thread has discarded */
 
 /* replies.c */
-/* A requester takes compressed replies if the last part of its reply subject begins with this mark.
-   Programs of versions without compression have only digits there. */
-#define BUS_COMPRESSED_MARK 'z'
 /* Sends the replies gathered in bundles, at the end of a step; on the owner's thread. */
 void bus_replies_send(struct bus *bus);
 

@@ -1,7 +1,5 @@
 /* Replies to messages: those to one bundle are collected until the end of the step, large ones
    compressed. */
-#include <string.h>
-
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
@@ -18,22 +16,6 @@ static void send_replies(struct bus *bus, struct bus_bundle *bundle)
         LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
     }
     bundle_release(&bundle->replies);
-}
-
-static bool takes_compressed(const char *reply_to)
-{
-    const char *last = strrchr(reply_to, '.');
-
-    return last != NULL && last[1] == BUS_COMPRESSED_MARK;
-}
-
-static void add_reply(struct bundle_writer *writer, const struct bus_message *request,
-                      const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    if (takes_compressed(natsMsg_GetReply(request->bundle->nats)))
-        bundle_add_compressed(writer, request->item.handle, headers, n_headers, body);
-    else
-        bundle_add(writer, request->item.handle, headers, n_headers, body);
 }
 
 /* Where a reply waits for the end of the step, with the other replies to its bundle. */
@@ -59,7 +41,7 @@ static enum status reply_large(struct bus *bus, const struct bus_link *link,
     struct bundle_writer writer = {.p = NULL};
     natsStatus s = NATS_OK;
 
-    add_reply(&writer, request, headers, n_headers, body);
+    bundle_add_compressed(&writer, request->item.handle, headers, n_headers, body);
     if (writer.n > BUNDLE_BODY_MAX)
         s = bus_bundle_publish(link, natsMsg_GetReply(request->bundle->nats), NULL,
                                bundle_bytes(&writer));
@@ -80,7 +62,8 @@ static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
         return ST_UNAVAILABLE;
     if (body.n > BUNDLE_BODY_MAX)
         return reply_large(bus, link, request, headers, n_headers, body);
-    add_reply(wait_for_others(bus, request->bundle, n), request, headers, n_headers, body);
+    bundle_add_compressed(wait_for_others(bus, request->bundle, n), request->item.handle, headers,
+                          n_headers, body);
     return ST_OK;
 }
 
@@ -110,7 +93,7 @@ struct bus_message *bus_reply_new(const struct bus_message *request,
     if (request->bundle == NULL) {
         reply = bus_message_new(reply_to.p, headers, n_headers, body);
     } else {
-        add_reply(&writer, request, headers, n_headers, body);
+        bundle_add_compressed(&writer, request->item.handle, headers, n_headers, body);
         reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
         bundle_release(&writer);
         must(reply != NULL); /* a message came with this reply subject, so it is valid */
