@@ -3,11 +3,8 @@
  *
  * The requests of one step to a subject are collected in the subject's bundle, which is sent at the
  * end of the step, or earlier when it is full, with a reply slot of its own. All replies come to that
- * slot, together or not; the slot is free again when each item has had its reply.
- *
- * A service of a version without bundles does not subscribe to their subject. If no mailbox takes a
- * bundle, none of its items can have been run, and they are sent again as single messages. The same
- * happens if the server does not permit the first bundle on a link.
+ * slot, together or not; the slot is free again when each item has had its reply, or when the server
+ * reports that no mailbox takes the bundle.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,7 +12,6 @@
 #include <string.h>
 
 #include "common/base/arena.h"
-#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/bus/bus_internal.h"
 
@@ -49,7 +45,6 @@ static struct bus_bundle_route *route_to(struct bus *bus, const char *subject)
 static void close_slot(struct bus_bundle_slot *slot)
 {
     natsSubscription_Destroy(slot->nats); /* unsubscribes, if the connection still exists */
-    bundle_release(&slot->sent);
     free(slot->reply_to);
     free(slot);
 }
@@ -88,9 +83,6 @@ static void give_back(struct bus *bus, struct bus_bundle_slot *slot)
     struct bus_bundle_slot **list =
         slot->on == atomic_load(&bus->link) ? &slot->route->free : &slot->route->left;
 
-    if (slot->sent.capacity > KEPT_BYTES)
-        bundle_release(&slot->sent);
-    bundle_clear(&slot->sent);
     slot->n_open = 0;
     slot->next = *list;
     *list = slot;
@@ -116,11 +108,8 @@ static struct bus_bundle_slot *stop_listening(struct bus *bus, size_t at)
    bus_changed(). */
 static void keep_unsent(struct bus *bus, struct bus_bundle_route *route)
 {
-    struct str rest = bundle_bytes(&route->waiting);
-    struct bundle_item item;
-
-    while (bundle_next(&rest, &item))
-        bundle_add(&bus->unsent, item.handle, NULL, 0, STR(""));
+    for (unsigned i = 0; i < route->waiting.n_items; i++)
+        bundle_add(&bus->unsent, route->handles[i], NULL, 0, STR(""));
     bus_wake(bus);
 }
 
@@ -138,62 +127,35 @@ natsStatus bus_bundle_publish(const struct bus_link *link, const char *subject,
     return s;
 }
 
-/* What is known about a route holds for one link only. */
-static void look_at_link(const struct bus *bus, struct bus_bundle_route *route)
+static void empty(struct bundle_writer *writer)
 {
-    const unsigned link = atomic_load(&bus->n_changes);
-
-    if (route->link == link)
-        return;
-    route->link = link;
-    route->is_denied = route->is_proven = false;
+    if (writer->capacity > KEPT_BYTES)
+        bundle_release(writer);
+    bundle_clear(writer);
 }
 
 static void send_waiting(struct bus *bus, struct bus_bundle_route *route)
 {
     struct bus_bundle_slot *slot = bus_is_up(bus) ? take_slot(bus, route) : NULL;
-    struct bundle_writer sent;
 
-    look_at_link(bus, route);
-    if (slot == NULL || bus_bundle_publish(slot->on, route->bundles, slot->reply_to,
-                                           bundle_bytes(&route->waiting)) != NATS_OK) {
+    if (slot != NULL && bus_bundle_publish(slot->on, route->bundles, slot->reply_to,
+                                           bundle_bytes(&route->waiting)) == NATS_OK) {
+        slot->n_open = route->waiting.n_items;
+        memcpy(slot->handles, route->handles, slot->n_open * sizeof(route->handles[0]));
+        listen_at(bus, slot);
+    } else {
         keep_unsent(bus, route);
-        bundle_clear(&route->waiting);
         if (slot != NULL)
             give_back(bus, slot);
-        return;
     }
-    sent = slot->sent;
-    slot->sent = route->waiting; /* in case no mailbox takes it */
-    route->waiting = sent;
-    slot->link = route->link;
-    slot->n_open = slot->sent.n_items;
-    memcpy(slot->handles, route->handles, slot->n_open * sizeof(route->handles[0]));
-    listen_at(bus, slot);
-}
-
-static bool is_under_way(const struct bus *bus, const struct bus_bundle_route *route)
-{
-    for (size_t i = 0; i < bus->n_bundle_slots; i++)
-        if (bus->bundle_slots[i]->route == route && bus->bundle_slots[i]->link == route->link)
-            return true;
-    return false;
-}
-
-/* Until the server is known to permit bundles, at most one is in flight: a denial can only be for
-   that one. */
-static bool may_bundle(const struct bus *bus, struct bus_bundle_route *route)
-{
-    look_at_link(bus, route);
-    return !route->is_denied && (route->is_proven || !is_under_way(bus, route));
+    empty(&route->waiting);
 }
 
 enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t handle,
                                 const struct bus_header *headers, size_t n_headers, struct str body)
 {
-    struct bus_bundle_route *route;
-
     const size_t n = bundle_item_size(headers, n_headers, body);
+    struct bus_bundle_route *route;
 
     must(bus->inbox.on_reply != NULL && n_headers <= BUS_HEADERS_MAX && !bus_wipes());
     if (!bus_has_room(atomic_load(&bus->link)))
@@ -201,7 +163,7 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
     route = route_to(bus, subject);
     if (route->waiting.n_items > 0 && route->waiting.n + n > BUNDLE_BYTES_MAX)
         send_waiting(bus, route);
-    if (body.n > BUNDLE_BODY_MAX || n > BUNDLE_BYTES_MAX || !may_bundle(bus, route))
+    if (body.n > BUNDLE_BODY_MAX || n > BUNDLE_BYTES_MAX)
         return bus_request(bus, subject, handle, headers, n_headers, body);
     route->handles[route->waiting.n_items] = handle;
     bundle_add(&route->waiting, handle, headers, n_headers, body);
@@ -211,41 +173,6 @@ enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t h
 }
 
 /* -- their replies ----------------------------------------------------------------------------- */
-
-/* Takes the items of a bundle that no mailbox got and sends each as a message. */
-static void send_one_by_one(struct bus *bus, const char *subject, struct bundle_writer *writer)
-{
-    const struct bus_inbox *inbox = &bus->inbox;
-    struct bundle_writer items = *writer;
-    struct str rest = bundle_bytes(&items);
-    struct bundle_item item;
-
-    *writer = (struct bundle_writer){.p = NULL};
-    while (bundle_next(&rest, &item)) {
-        struct bus_header headers[BUS_HEADERS_MAX];
-        struct str left = item.headers;
-        size_t n = 0;
-
-        if (!inbox->is_awaited(inbox->closure, item.handle))
-            continue;
-        while (n < BUS_HEADERS_MAX && bundle_next_header(&left, &headers[n]))
-            n++;
-        if (bus_request(bus, subject, item.handle, headers, n, item.body) != ST_OK)
-            inbox->on_reply(inbox->closure, item.handle, BUS_NO_RESPONDERS, NULL);
-    }
-    bundle_release(&items);
-}
-
-static void take_apart(struct bus *bus, size_t at)
-{
-    struct bus_bundle_slot *slot = stop_listening(bus, at);
-    struct bundle_writer sent = slot->sent;
-    const char *subject = slot->route->subject;
-
-    slot->sent = (struct bundle_writer){.p = NULL};
-    give_back(bus, slot);
-    send_one_by_one(bus, subject, &sent);
-}
 
 /* False: the slot waits for no such reply. */
 static bool settle(struct bus_bundle_slot *slot, uint64_t handle)
@@ -279,6 +206,20 @@ static void deliver(struct bus *bus, size_t at, natsMsg *msg)
         inbox->on_reply(inbox->closure, messages[i]->item.handle, BUS_REPLY, messages[i]);
 }
 
+/* No mailbox takes the bundle. */
+static void deliver_none(struct bus *bus, size_t at)
+{
+    const struct bus_inbox *inbox = &bus->inbox;
+    struct bus_bundle_slot *slot = stop_listening(bus, at);
+    const unsigned n = slot->n_open;
+    uint64_t handles[BUNDLE_ITEMS_MAX];
+
+    memcpy(handles, slot->handles, n * sizeof(handles[0]));
+    give_back(bus, slot);
+    for (unsigned i = 0; i < n; i++)
+        inbox->on_reply(inbox->closure, handles[i], BUS_NO_RESPONDERS, NULL);
+}
+
 /* Delivers the next message of one slot. False: the slot has no more. */
 static bool deliver_next(struct bus *bus, size_t at)
 {
@@ -290,10 +231,8 @@ static bool deliver_next(struct bus *bus, size_t at)
     if (bus_queued(slot->nats) == 0)
         return false;
     s = natsSubscription_NextMsg(&msg, slot->nats, 0);
-    if ((s == NATS_OK || s == NATS_NO_RESPONDERS) && slot->link == slot->route->link)
-        slot->route->is_proven = true;
     if (s == NATS_NO_RESPONDERS)
-        take_apart(bus, at);
+        deliver_none(bus, at);
     else if (s == NATS_OK)
         deliver(bus, at, msg);
     return s == NATS_OK;
@@ -321,48 +260,6 @@ void bus_bundles_deliver_unsent(struct bus *bus)
         if (inbox->is_awaited(inbox->closure, item.handle))
             inbox->on_reply(inbox->closure, item.handle, BUS_NO_RESPONDERS, NULL);
     bundle_release(&unsent);
-}
-
-/* The server still has the permissions of a version without bundles. If the route is not proven,
-   its only bundle in flight is the one that was denied, and it was not delivered. Otherwise,
-   bundles in flight may have been delivered, and end when their time is over. */
-static void deny(struct bus *bus, struct bus_bundle_route *route)
-{
-    if (!route->is_denied)
-        LOG(LOG_WARNING, "the bus permits no bundles; sending requests one by one",
-            log_str("subject", route->bundles));
-    route->is_denied = true;
-    for (size_t i = bus->n_bundle_slots; !route->is_proven && i-- > 0;)
-        if (bus->bundle_slots[i]->route == route && bus->bundle_slots[i]->link == route->link)
-            take_apart(bus, i);
-    send_one_by_one(bus, route->subject, &route->waiting);
-}
-
-static void heed(struct bus *bus, const struct bus_denial *denial)
-{
-    for (struct bus_bundle_route *route = bus->routes; route != NULL; route = route->next) {
-        look_at_link(bus, route);
-        if (denial->link == route->link && strcasestr(denial->text, route->bundles) != NULL)
-            deny(bus, route);
-    }
-}
-
-void bus_bundles_heed_denials(struct bus *bus)
-{
-    const uint64_t n_unpublished = atomic_load(&bus->unpublished);
-    struct bus_denial denials[BUS_DENIALS_MAX];
-    size_t n;
-
-    if (n_unpublished == bus->n_denials_seen)
-        return;
-    bus->n_denials_seen = n_unpublished;
-    pthread_mutex_lock(&bus->link_lock);
-    n = bus->n_denials;
-    memcpy(denials, bus->denials, n * sizeof(denials[0]));
-    bus->n_denials = 0;
-    pthread_mutex_unlock(&bus->link_lock);
-    for (size_t i = 0; i < n; i++)
-        heed(bus, &denials[i]);
 }
 
 static bool is_awaited(const struct bus_inbox *inbox, const struct bus_bundle_slot *slot)

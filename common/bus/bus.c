@@ -154,7 +154,6 @@ bool bus_changed(struct bus *bus)
 {
     eventfd_t count;
     (void)eventfd_read(bus->wake_fd, &count);
-    bus_bundles_heed_denials(bus);
     bus_move_adopt(bus);
     bus_move_read(bus);
     (void)bus_flush(bus);

@@ -194,10 +194,9 @@ MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_
                                    struct str body);
 
 /* The same for a subject whose mailboxes take bundles: the requests of one step travel in one
-   message, to SUBJECT.bundle, and reach one mailbox. All replies come to a subject below
-   PREFIX.ID.SUBJECT, so that a service needs no permission for more of an inbox. If no mailbox
-   takes bundles, or the server does not permit them, requests travel one by one. If the link is
-   lost before the step ends, the reply is BUS_NO_RESPONDERS. */
+   message, to SUBJECT.bundle, and reach one mailbox; a request with a large body travels alone. All
+   replies come to a subject below PREFIX.ID.SUBJECT, so that a service needs no permission for more
+   of an inbox. If the link is lost before the step ends, the reply is BUS_NO_RESPONDERS. */
 MUST_CHECK enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t handle,
                                            const struct bus_header *headers, size_t n_headers,
                                            struct str body);

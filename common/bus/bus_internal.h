@@ -102,8 +102,6 @@ struct bus_bundle_slot {
     natsSubscription *nats;
     const struct bus_link *on;
     char *reply_to;
-    struct bundle_writer sent;
-    unsigned link;   /* bus->n_changes when it was sent */
     unsigned n_open; /* requests without a reply so far */
     uint64_t handles[BUNDLE_ITEMS_MAX];
 };
@@ -112,9 +110,6 @@ struct bus_bundle_slot {
 struct bus_bundle_route {
     struct bus_bundle_route *next;
     char *subject, *bundles;
-    unsigned link;  /* bus->n_changes for which these two hold: */
-    bool is_proven; /* a bundle was delivered, or no mailbox took it: either way it was permitted */
-    bool is_denied; /* the server does not permit this user to send bundles there */
     struct bus_bundle_slot *free;
     struct bus_bundle_slot *left; /* as inbox.left */
     struct bundle_writer waiting; /* to be sent at the end of the step */
@@ -142,14 +137,6 @@ struct bus_call {
     bool has_reply;
     struct bus_message *reply; /* NULL with has_reply: no responders */
 };
-
-/* The server's error text when it refused to publish, and the link that it came over. */
-struct bus_denial {
-    unsigned link;
-    char text[160];
-};
-
-enum { BUS_DENIALS_MAX = 16 };
 
 /* A move from one server to another; see move.c. */
 struct bus_move {
@@ -200,9 +187,6 @@ struct bus {
     struct bundle_writer unsent;  /* only the handles */
     struct bus_bundle *answering; /* bundles with replies to send */
     atomic_uint_least64_t n_lost_replies;
-    struct bus_denial denials[BUS_DENIALS_MAX]; /* not processed yet; under `link_lock` */
-    size_t n_denials;
-    uint64_t n_denials_seen; /* of `unpublished`, by the owner */
 };
 
 /* True on the owner's thread while it is inside nats.c. It flushes at the end of its step anyway,
@@ -284,9 +268,8 @@ void bus_replies_send(struct bus *bus);
 void bus_bundles_send(struct bus *bus);           /* at the end of a step */
 void bus_bundles_deliver(struct bus *bus);        /* the replies that nats.c has read */
 void bus_bundles_deliver_unsent(struct bus *bus); /* BUS_NO_RESPONDERS for unsent requests */
-void bus_bundles_heed_denials(struct bus *bus);
-void bus_bundles_sweep(struct bus *bus); /* closes slots of requests given up */
-void bus_bundles_leave(struct bus *bus); /* sets the free slots of the last link aside */
+void bus_bundles_sweep(struct bus *bus);          /* closes slots of requests given up */
+void bus_bundles_leave(struct bus *bus);          /* sets the free slots of the last link aside */
 void bus_bundles_close(struct bus *bus,
                        const struct bus_link *link); /* the slots of a closed link */
 bool bus_bundles_lack_reply(const struct bus *bus, const struct bus_link *link);

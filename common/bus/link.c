@@ -4,7 +4,6 @@
  */
 #include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -114,21 +113,6 @@ void bus_metrics_open(void)
                                 "Messages and subscriptions that the bus denied");
 }
 
-static void note_denial(const struct bus_link *link, const char *text)
-{
-    struct bus *const bus = link->bus;
-    struct bus_denial *denial;
-
-    pthread_mutex_lock(&bus->link_lock);
-    if (bus->n_denials < BUS_DENIALS_MAX) {
-        denial = &bus->denials[bus->n_denials++];
-        denial->link = link == atomic_load(&bus->link) ? atomic_load(&bus->n_changes) : 0;
-        (void)snprintf(denial->text, sizeof(denial->text), "%s", text);
-    }
-    pthread_mutex_unlock(&bus->link_lock);
-    atomic_fetch_add(&bus->unpublished, 1);
-}
-
 /* The server's error text names the subject. */
 static void note_violation(const struct bus_link *link)
 {
@@ -137,7 +121,7 @@ static void note_violation(const struct bus_link *link)
 
     atomic_fetch_add(&bus->violations, 1);
     if (text != NULL && strcasestr(text, "for publish") != NULL)
-        note_denial(link, text);
+        atomic_fetch_add(&bus->unpublished, 1);
     bus_wake(bus); /* for the thread that waits for a reply */
     if (violations != NULL)
         metric_add(violations, 1);
