@@ -308,7 +308,7 @@ void h2o_send(h2o_req_t *req, h2o_iovec_t *bufs, size_t bufcnt, h2o_send_state_t
     "{\"organization_id\":\"" organization_id "\",\"api_key_id\":\"" FAKE_API_KEY                  \
     "\",\"scope\":\"" scope "\",\"expires_at\":null,\"plan_has_api\":true,"                        \
     "\"require_https\":false,\"ip_allowlist_enabled\":false,\"ip_allowlist\":[],"                  \
-    "\"key_limit\":100,\"organization_limit\":1000}"
+    "\"key_limit\":100,\"organization_limit\":1000,\"cell\":\"main\"}"
 
 const char fake_record[] = RECORD(FAKE_ORGANIZATION, "full");
 const char fake_record_read[] = RECORD(FAKE_ORGANIZATION, "read");

@@ -16,7 +16,7 @@ static const char good[] =
     "{\"organization_id\":\"" ORG_A "\",\"api_key_id\":\"" KEY "\",\"scope\":\"full\","
     "\"expires_at\":null,\"plan_has_api\":true,\"require_https\":false,"
     "\"ip_allowlist_enabled\":true,\"ip_allowlist\":[\"1.2.3.4\",\"2001:db8::1\"],"
-    "\"key_limit\":1667,\"organization_limit\":4167}";
+    "\"key_limit\":1667,\"organization_limit\":4167,\"cell\":\"second\"}";
 
 /* `good` with one piece replaced. */
 static bool reads_with(const char *piece, const char *other)
@@ -45,6 +45,7 @@ Test(key_record, is_read_from_the_reply_of_access)
     cr_expect_eq(record.expires_at, INT64_MAX);
     cr_expect_eq(record.limits.key, 1667);
     cr_expect_eq(record.limits.organization, 4167);
+    cr_expect_str_eq(record.cell, "second");
     cr_assert(address_parse(STR("::ffff:1.2.3.4"), &listed));
     cr_assert(address_parse(STR("1.2.3.5"), &other));
     cr_expect(key_record_lists(&record, &listed));
@@ -69,6 +70,8 @@ Test(key_record, is_refused_when_anything_is_not_as_promised)
     cr_expect_not(reads_with("1.2.3.4", "1.2.3.4/32"));
     cr_expect_not(reads_with("1667", "-1"));
     cr_expect_not(reads_with("4167", "99999999999"));
+    cr_expect_not(reads_with("second", "sec.ond"));
+    cr_expect_not(reads_with(",\"cell\":\"second\"", ""));
     cr_expect_not(reads_with("}", ""));
 }
 
