@@ -152,8 +152,8 @@ Test(outbox, judges_an_answer_by_its_outcome)
 
         if (outcome_code(outcome) == NULL)
             cr_expect_eq(verdict, LANE_IN_LOG, "%s", outcome_name(outcome));
-        else if (outcome == OUTCOME_UNKNOWN_COMMAND || outcome == OUTCOME_UNCERTAIN ||
-                 outcome == OUTCOME_UNAVAILABLE || outcome == OUTCOME_BUSY)
+        else if (outcome == OUTCOME_UNCERTAIN || outcome == OUTCOME_UNAVAILABLE ||
+                 outcome == OUTCOME_BUSY)
             cr_expect_eq(verdict, LANE_LATER, "%s", outcome_name(outcome));
         else
             cr_expect_eq(verdict, LANE_REFUSED, "%s", outcome_name(outcome));
@@ -223,7 +223,6 @@ Test(outbox, is_woken_by_a_commit)
     await(EMPTY);
 }
 
-/* Replicas of an older audit service do not subscribe to the command: no responder. */
 Test(outbox, keeps_trying_until_a_service_takes_the_command)
 {
     start_outbox();
@@ -236,7 +235,7 @@ Test(outbox, keeps_trying_until_a_service_takes_the_command)
 
 Test(outbox, sends_temporarily_refused_changes_again)
 {
-    static const char *const outcomes[] = {"busy", "unavailable", "uncertain", "unknown_command",
+    static const char *const outcomes[] = {"busy", "unavailable", "uncertain",
                                            "of a later version"};
 
     start();
