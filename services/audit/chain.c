@@ -138,7 +138,7 @@ void chain_hash_block(const struct chain_block *block, struct arena *arena,
 
     crypto_sha256(contents, contents_hash);
     buf_init(&text, arena, 512);
-    buf_add(&text, block->n_marks == 0 ? STR("audit-block-v1\n") : STR("audit-block-v2\n"));
+    buf_add(&text, STR("audit-block-v1\n"));
     add_uuid(&text, &block->organization_id);
     buf_printf(&text, "%" PRId64 "\n", block->number);
     add_hex(&text, block->previous_hash);
