@@ -18,16 +18,15 @@ const FOUND = {
   not_sealed: 'Entries have waited too long to be sealed',
   not_compared: 'The given head is older than the chain',
   forged_note: 'A retention note does not match its signature',
-  unsigned_note: 'A retention note is not signed',
 };
 
 /* The first finding of a kind, and how many there are. */
 function finding(kind, {count, request_id: request, block, detail}) {
   return [
     notice('bad', h('strong', null, `${FOUND[kind] ?? kind}.`)),
-    facts([['Kind', h('code', null, kind)], ['Found', count === undefined ? null : number(count)],
+    facts([['Kind', h('code', null, kind)], ['Found', number(count)],
            ['Request', request && h('code', null, request)],
-           ['Block', block === null || block === undefined ? null : String(block)],
+           ['Block', block === null ? null : String(block)],
            ['Detail', detail]]),
   ];
 }
@@ -35,14 +34,14 @@ function finding(kind, {count, request_id: request, block, detail}) {
 function verdict(answer) {
   const counts = facts([
     ['Entries checked', number(answer.entries)], ['Of them sealed', number(answer.sealed)],
-    ['Not sealed yet', answer.unsealed === undefined ? null : number(answer.unsealed)],
-    ['Expired', number(answer.expired ?? 0)], ['Blocks', number(answer.blocks ?? 0)],
+    ['Not sealed yet', number(answer.unsealed)],
+    ['Expired', number(answer.expired)], ['Blocks', number(answer.blocks)],
     ['Head', answer.head?.block_hash && h('code', null, answer.head.block_hash)],
   ]);
 
   return h('div', {class: 'stack'},
            answer.ok ? notice('good', h('strong', null, 'The audit log is complete and unaltered.'))
-             : Object.entries(answer.findings ?? {}).flatMap(([kind, found]) => finding(kind, found)),
+             : Object.entries(answer.findings).flatMap(([kind, found]) => finding(kind, found)),
            counts);
 }
 
@@ -67,7 +66,7 @@ export function verifyCard(signal) {
     const {entries = 0, chained = 0} = answer.position;
 
     replace(place, h('p', null, h('progress', {'aria-label': 'Verifying'}), ' ',
-                     `${plural(Math.max(entries, chained, answer.entries ?? 0), 'entry', 'entries')} ` +
+                     `${plural(Math.max(entries, chained, answer.entries), 'entry', 'entries')} ` +
                        'checked so far…'));
   }
 
