@@ -245,7 +245,7 @@ static unsigned wait_of(const struct api_request *request, int status)
     return status == 503 ? UNAVAILABLE_WAIT_S : request->retry_after;
 }
 
-/* STR_NONE also if the service is of the previous version, which does not send the header. */
+/* Checked, since it becomes part of a header. */
 static struct str created_of(const struct api_request *request)
 {
     struct uuid id;
