@@ -267,13 +267,13 @@ static void open_again(struct move *move, const char *org)
     if (move_ask(move, move->to.admin, SQL_READ_STATE, PARAMS(org)) == ST_OK &&
         strcmp(move_answered(move->to.admin, 0), "arriving") == 0 &&
         move_ask(move, move->from.admin, SQL_OPEN, PARAMS(org, NULL)) == ST_OK)
-        end = arena_printf(move->arena, "cell %s serves the organization again: %s",
-                           move->from.name,
-                           strcmp(move->step, "copying") == 0
-                               ? "repeat the call to resume, or undo the move with --abort"
-                               : "--abort undoes the move");
-    *move->failure = (struct convctl_failure){
-        why.code, arena_printf(move->arena, "%s; %s", why.message, end)};
+        end =
+            arena_printf(move->arena, "cell %s serves the organization again: %s", move->from.name,
+                         strcmp(move->step, "copying") == 0
+                             ? "repeat the call to resume, or undo the move with --abort"
+                             : "--abort undoes the move");
+    *move->failure =
+        (struct convctl_failure){why.code, arena_printf(move->arena, "%s; %s", why.message, end)};
 }
 
 static enum status run(struct move *move, bool is_aborted, json_int_t grace_s, bool is_unchecked)

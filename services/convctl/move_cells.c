@@ -142,8 +142,8 @@ enum status move_hold(struct move *move, struct db_admin *bulk)
     enum status st;
 
     db_admin_limit(bulk, answer_ms(move));
-    st = move_script(
-        move, bulk, "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM audit.moving");
+    st = move_script(move, bulk,
+                     "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM audit.moving");
     db_admin_limit(bulk, 0);
     return st;
 }

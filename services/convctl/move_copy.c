@@ -132,10 +132,9 @@ static enum status copy_table(struct move *move, size_t table, struct db_admin *
 static enum status copy_tables(struct move *move, const char *org)
 {
     struct db_admin *failed;
-    const char *const writes =
-        arena_printf(move->arena,
-                     "SET statement_timeout = '%ds'; SET session_replication_role = replica",
-                     move->give_up_s);
+    const char *const writes = arena_printf(
+        move->arena, "SET statement_timeout = '%ds'; SET session_replication_role = replica",
+        move->give_up_s);
 
     if (move_ask(move, move->to.admin, SQL_LIST_COPIES, PARAMS(org)) != ST_OK ||
         move_script(move, move->to.bulk, writes) != ST_OK)

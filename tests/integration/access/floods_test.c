@@ -115,8 +115,7 @@ static int use_up(const struct replica *gateway, const char *key, int status)
             some.n = 0;
             flood(&some, gateway, key, AT_ONCE);
         }
-        cr_assert(
-            http_connection_receive(&some.clients[i % AT_ONCE], &response, HTTP_TIMEOUT_MS));
+        cr_assert(http_connection_receive(&some.clients[i % AT_ONCE], &response, HTTP_TIMEOUT_MS));
         n += response.status == status;
         http_connection_close(&some.clients[i % AT_ONCE]);
     }
