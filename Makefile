@@ -135,9 +135,10 @@ $(OUT)/bin/nats-config: $(OUT)/deploy/nats/nats_config.o $(VERSION_OBJ) $(OUT)/l
 	@echo "LINK nats-config"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^
 
-# All services' migrations, in the order in which they are applied, embedded in migrate.
-MIGRATED := access audit webhook conversation search
-$(OUT)/gen/migrations.c: $(wildcard services/*/migrations services/*/migrations/*.sql) tools/embed-migrations
+# All migrations, embedded in migrate, in the order in which they are applied: a folder comes after those whose
+# tables and functions it needs.
+MIGRATED := common/cell $(addprefix services/,access audit webhook conversation search)
+$(OUT)/gen/migrations.c: $(wildcard */*/migrations */*/migrations/*.sql) tools/embed-migrations
 	$(Q)mkdir -p $(@D)
 	@echo "SQL  migrations"
 	$(Q)tools/embed-migrations $@ $(MIGRATED)
@@ -185,9 +186,10 @@ $(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter 
 
 # Programs that tests start.
 SUPPORT_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/support/programs/*.c)))
+$(OUT)/tests/support/programs/migrate_next: $(OUT)/services/migrate/apply.o $(OUT)/gen/migrate_sql.o
 $(SUPPORT_PROGRAMS): %: %.o $(OUT)/libcommon.a
 	@echo "LINK $(@F)"
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^
+	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(OUT)/libcommon.a $(PKG_LIBS)
 
 # Libraries that they preload into programs.
 PRELOADED := $(patsubst %.c,$(OUT)/%.so,$(sort $(wildcard tests/support/preload/*.c)))

@@ -21,7 +21,7 @@ enum {
 
 #define UNIQUE_VIOLATION   "23505"
 #define LOCK_NOT_AVAILABLE "55P03"
-#define SERVED_ELSEWHERE   "CM001" /* audit.admit() */
+#define SERVED_ELSEWHERE   "CM001" /* cell.admit() */
 
 /* -- one command ----------------------------------------------------------------------------- */
 

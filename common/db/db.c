@@ -347,7 +347,7 @@ static const struct meaning meanings[] = {
     {"57P0", ST_UNAVAILABLE, true},   /* shutting down, crashed, starting up, dropped */
     {"08", ST_UNAVAILABLE, true},     /* connection exceptions */
     {"25006", ST_UNAVAILABLE, true},  /* read only: this server is a standby now */
-    {"CM001", ST_UNAVAILABLE, false}, /* audit.admit(): another cell serves the organization */
+    {"CM001", ST_UNAVAILABLE, false}, /* cell.admit(): another cell serves the organization */
     {"26000", ST_UNAVAILABLE, true},  /* the prepared statement is gone: prepare again */
 };
 

@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/db/params.h"
 
-const char sample_schema[] =
+static const char schema[] =
     "CREATE SCHEMA audit;"
     "CREATE TABLE audit.entries (organization_id uuid, created_at timestamptz, request_id uuid,"
     " api_key_id uuid NOT NULL, operation text NOT NULL, http_status smallint NOT NULL,"
@@ -15,13 +15,6 @@ const char sample_schema[] =
     " PRIMARY KEY (organization_id, created_at, request_id));"
     "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
     " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
-    /* Like services/audit/migrations/0016_moving.sql. */
-    "CREATE TABLE audit.moving (organization_id uuid PRIMARY KEY, state text NOT NULL);"
-    "CREATE VIEW audit.closed AS SELECT organization_id FROM audit.moving WHERE state <> 'leaving';"
-    "CREATE FUNCTION audit.admit(organizations uuid[]) RETURNS boolean LANGUAGE plpgsql AS"
-    " $$ BEGIN IF EXISTS (SELECT FROM audit.closed WHERE organization_id = ANY (organizations)) "
-    "THEN"
-    "    RAISE SQLSTATE 'CM001'; END IF; RETURN true; END $$;"
     "CREATE TABLE sample (id text, seq bigserial);"
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
@@ -34,7 +27,12 @@ const char sample_schema[] =
     " $$ SELECT pid::text FROM pg_stat_activity, pg_terminate_backend(pid)"
     "    WHERE application_name = 'hung' AND datname = current_database() $$;";
 
-const struct postgres_template sample_template = {.name = "sample", .script = sample_schema};
+const struct postgres_template sample_template = {
+    .name = "sample",
+    .roles = {"conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"common/cell/migrations/*.sql"},
+    .script = schema,
+};
 
 enum { PUT, PUT_ALL, WAIT_LONG, BLOCK, COUNT, FILL, STATEMENTS };
 

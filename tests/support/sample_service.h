@@ -24,8 +24,7 @@
 
 #define SAMPLE_NOTICE "v1.notice.sample"
 
-extern const char sample_schema[]; /* including the audit log's table */
-extern const struct postgres_template sample_template;
+extern const struct postgres_template sample_template; /* with the audit log's tables */
 extern const struct service sample_service;
 
 #endif

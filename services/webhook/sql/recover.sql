@@ -10,7 +10,7 @@
 WITH present AS MATERIALIZED (
   SELECT clock_timestamp() AS moment
 ), closed AS MATERIALIZED (
-  SELECT organization_id FROM audit.closed
+  SELECT organization_id FROM cell.closed
 ), expired AS MATERIALIZED (
   SELECT organization_id, ctid
     FROM (SELECT organization_id, lease_until, ctid FROM webhook.queue

@@ -77,3 +77,29 @@ Test(check_layers, refuses_a_folder_without_a_layer)
 {
     cr_assert(check("common/fresh/x.c", "#include <stdio.h>\n") == 1);
 }
+
+Test(check_layers, accepts_sql_that_names_its_own_schema_and_listed_names)
+{
+    cr_assert(check("services/audit/sql/x.sql", "SELECT FROM audit.entries\n") == 0);
+    cr_assert(check("services/search/sql/x.sql", "SELECT FROM conversation.contacts\n") == 0);
+    cr_assert(check("services/webhook/migrations/0001_x.sql", "SELECT FROM cell.moves\n") == 0);
+    cr_assert(check("common/audit_log/sql/x.sql", "SELECT FROM audit.entries\n") == 0);
+    cr_assert(check("services/audit/sql/x.sql", "-- like access.users\nSELECT a.access\n") == 0);
+}
+
+Test(check_layers, refuses_sql_that_names_another_schema)
+{
+    cr_assert(check("services/webhook/sql/x.sql", "SELECT FROM access.users\n") == 1);
+    cr_assert(check("services/search/sql/x.sql", "SELECT FROM conversation.messages\n") == 1);
+    cr_assert(check("services/audit/sql/x.sql", "SELECT to_regclass('access.users')\n") == 1);
+    cr_assert(check("services/audit/migrations/0001_x.sql", "TABLE webhook.events;\n") == 1);
+    cr_assert(check("common/actor/sql/x.sql", "SELECT FROM cell.closed, cell.moves\n") == 1);
+}
+
+Test(check_layers, refuses_a_listed_name_that_no_sql_names)
+{
+    static const char *const table = "schema b services/b\nsql services/a b.t\n";
+
+    cr_assert(check_by(table, "services/a/sql/x.sql", "SELECT FROM b.t\n") == 0);
+    cr_assert(check_by(table, "services/a/sql/x.sql", "SELECT 1\n") == 1);
+}

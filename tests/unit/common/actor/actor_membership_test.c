@@ -53,7 +53,7 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     snprintf(database.url, sizeof(database.url), "%s", own.url);
     start_actor(0);
 
@@ -102,7 +102,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     snprintf(database.url, sizeof(database.url), "%s", own.url);
     start_actor(0);
     postgres_server_demote(&own);
@@ -259,7 +259,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_away)
 
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     cut = actor_start(&(struct actor_options){.service = &sample_service,
                                               .metrics = metrics,
                                               .name = "sample-1",
@@ -336,7 +336,7 @@ Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     postgres_server_crash(&own);
     actor = actor_start(&(struct actor_options){.service = &sample_service,
                                                 .metrics = metrics,

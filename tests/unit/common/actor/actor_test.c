@@ -124,7 +124,7 @@ Test(actor, keeps_a_bad_command_from_harming_its_neighbours)
 
 Test(actor, refuses_only_organizations_that_another_cell_serves)
 {
-    postgres_do(url, "INSERT INTO audit.moving VALUES ('" OTHER_ORGANIZATION "', 'gone')");
+    postgres_do(url, "INSERT INTO cell.moves VALUES ('" OTHER_ORGANIZATION "', 'gone')");
     hold_back();
     for (int i = 0; i < 40; i++)
         command_client_send(client, SAMPLE_PUT_ALL, i % 4 == 0 ? "closed" : "open",
@@ -138,7 +138,7 @@ Test(actor, refuses_only_organizations_that_another_cell_serves)
     cr_assert_leq(metric_read(metrics->fallbacks), 3, "all of a batch at once");
 
     command_client_reset(client);
-    postgres_do(url, "UPDATE audit.moving SET state = 'leaving'");
+    postgres_do(url, "UPDATE cell.moves SET state = 'leaving'");
     command_client_send(client, SAMPLE_PUT_ALL, "leaving", COMMAND_OTHER_ORGANIZATION);
     command_client_await(client, 1);
     cr_assert_eq(command_client_count(client, "created"), 1);

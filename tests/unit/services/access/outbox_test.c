@@ -21,7 +21,7 @@ enum { SOON_US = 30 * 1000 * 1000 };
 
 static const struct postgres_template template = {
     .name = "access",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_webhook"},
+    .roles = {"conv_access"},
     .migrations = {"services/access/migrations/*.sql"},
 };
 static struct postgres_server server;

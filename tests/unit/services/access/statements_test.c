@@ -22,7 +22,7 @@
 
 static const struct postgres_template template = {
     .name = "access",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_webhook"},
+    .roles = {"conv_access"},
     .migrations = {"services/access/migrations/*.sql"},
 };
 static struct postgres_server server;

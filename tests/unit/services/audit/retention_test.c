@@ -62,7 +62,6 @@ Test(retention, drops_nothing_if_too_few_months_or_none_are_given)
                                        " sha512(''))",
                                        few[i]));
     }
-    say(in, "SELECT audit.drop_oldest(NULL)");
     cr_assert_eq(count(MONTHS), months);
     PQfinish(in);
 }

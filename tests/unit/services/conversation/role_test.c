@@ -51,9 +51,9 @@ Test(role, deletes_nothing_but_messages)
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; before text = ''; BEGIN "                                          \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
-    "IF line ~ 'Seq Scan(?! on moving)|Bitmap|conversations_of_contact' "                          \
+    "IF line ~ 'Seq Scan(?! on moves)|Bitmap|conversations_of_contact' "                          \
     "OR (line ~ 'Index Cond' AND line !~ ' AND ' AND before !~ ' on endpoints') "                  \
-    "OR (before ~ 'Index (Only )?Scan' AND before !~ ' on moving' AND line !~ 'Index Cond') THEN " \
+    "OR (before ~ 'Index (Only )?Scan' AND before !~ ' on moves' AND line !~ 'Index Cond') THEN " \
     "RAISE EXCEPTION 'planned by %% %%', before, line; END IF; before = line; "                    \
     "END LOOP; END $do$"
 
