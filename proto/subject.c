@@ -21,25 +21,11 @@ enum {
 const struct bus_permission bus_permissions[] = {
 #define MAILBOX(symbol, subject, user)              {subject, BUS_MAILBOX, 0, user},
 #define COMMAND(symbol, subject, senders)           {subject, BUS_COMMAND, senders, 0},
-#define BUNDLE(symbol, subject, sender, user)       {subject, BUS_BUNDLE, sender, user},
 #define NOTICE(symbol, subject, senders, listeners) {subject, BUS_NOTICE, senders, listeners},
 #include "proto/subject.def"
 };
 
 const size_t n_bus_permissions = ARRAY_SIZE(bus_permissions);
-
-static const char *const bundled[] = {
-#define BUNDLE(symbol, subject, sender, user) SUBJECT_##symbol,
-#include "proto/subject.def"
-};
-
-bool subject_is_bundled(const char *subject)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(bundled); i++)
-        if (bundled[i] == subject || strcmp(bundled[i], subject) == 0)
-            return true;
-    return false;
-}
 
 /* -- cells ------------------------------------------------------------------------------------- */
 
@@ -110,6 +96,15 @@ bool bus_user_asks(enum bus_user user)
 {
     for (size_t i = 0; i < n_bus_permissions; i++)
         if (bus_permissions[i].kind == BUS_COMMAND && bus_permissions[i].senders >> user & 1)
+            return true;
+    return false;
+}
+
+bool bus_user_asks_at(enum bus_user user, const struct bus_permission *mailbox)
+{
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        if (bus_permissions[i].kind == BUS_COMMAND && bus_permissions[i].senders >> user & 1 &&
+            is_of_mailbox(bus_permissions[i].subject, mailbox->subject))
             return true;
     return false;
 }

@@ -23,20 +23,17 @@ enum bus_user {
     BUS_USER_COUNT
 };
 
-enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_BUNDLE, BUS_NOTICE };
+enum bus_kind { BUS_MAILBOX, BUS_COMMAND, BUS_NOTICE };
 
 struct bus_permission {
-    const char *subject; /* for a bundle, without its suffix */
+    const char *subject;
     enum bus_kind kind;
     unsigned senders;   /* may publish: a bit 1 << BUS_USER_... for each */
-    unsigned listeners; /* may subscribe; to mailboxes and bundles only in its own queue group */
+    unsigned listeners; /* may subscribe; to mailboxes only in its own queue group */
 };
 
 extern const struct bus_permission bus_permissions[];
 extern const size_t n_bus_permissions;
-
-/* True: commands of that subject may travel in bundles. */
-bool subject_is_bundled(const char *subject);
 
 /* -- cells (common/base/cell.h) ---------------------------------------------------------------- */
 
@@ -52,6 +49,8 @@ bool bus_user_is_of_cell(enum bus_user user);
 const char *bus_user_name(enum bus_user user);
 const char *bus_user_inbox(enum bus_user user); /* its bus_options.inbox_prefix */
 bool bus_user_asks(enum bus_user user);         /* true: sends commands, so it has an inbox */
+/* True: sends commands to that mailbox. */
+bool bus_user_asks_at(enum bus_user user, const struct bus_permission *mailbox);
 /* True: has a mailbox, so it replies to messages there and can be found by service discovery. */
 bool bus_user_answers(enum bus_user user);
 bool bus_user_discovers(enum bus_user user); /* true: may send any $SRV.VERB, .NAME and .NAME.ID */

@@ -88,7 +88,9 @@ def copy_tree(folder):
 def render(copy, variant):
     """As kubectl would apply it."""
     folder = f"overlays/{variant}" if variant in OVERLAYS else variant
-    answer = subprocess.run(["kubectl", "kustomize", f"{copy}/{folder}"], capture_output=True, text=True, check=False)
+    # It ends before its garbage would fill the memory.
+    answer = subprocess.run(["kubectl", "kustomize", f"{copy}/{folder}"], capture_output=True, text=True, check=False,
+                            env={**os.environ, "GOGC": "off"})
     if answer.returncode or answer.stderr:
         find(variant, answer.stderr.strip())
     return [document for document in yaml.load_all(answer.stdout, LOADER) if document]

@@ -102,7 +102,7 @@ struct actor_metrics *actor_metrics_new(const struct service *service)
     metrics->database_up =
         metric_gauge("conversations_database_up", NULL, "Actors with a database connection");
     metrics->database_clock =
-        metric_gauge("conversations_clock_apart_seconds", "from=\"database\"",
+        metric_gauge("conversations_clock_skew_seconds", "from=\"database\"",
                      "Seconds that our clock is ahead of the database's, rounded up; negative: "
                      "behind");
     metrics->bus_up = metric_gauge("conversations_bus_up", NULL, "Actors with a bus connection");

@@ -6,7 +6,7 @@
 #ifndef COMMON_ACTOR_ACTOR_METRICS_H
 #define COMMON_ACTOR_ACTOR_METRICS_H
 
-#include "common/actor/actor.h"
+#include "common/actor/handler.h"
 #include "common/base/metrics.h"
 
 struct route_metrics {

@@ -2,12 +2,16 @@
 
 #include <stdarg.h>
 
-#include "common/actor/actor_internal.h"
+#include "common/actor/handler.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/base/watchdog.h"
+#include "common/bus/bus.h"
 #include "common/json/json.h"
+#include "common/trace/trace.h"
 #include "proto/headers.h"
-#include "proto/subject.h"
+
+enum { REPLY_MAX = BUS_PAYLOAD_MIN - 4096 }; /* the headers need the rest */
 
 enum status command_refuse(struct command *command, enum outcome outcome, const char *field,
                            const char *message, ...)
@@ -67,260 +71,62 @@ enum status command_parse(struct command *command, void *service)
     return handler->parse != NULL ? handler->parse(command, service) : ST_OK;
 }
 
-enum {
-    LARGE_REPLY = 1024 * 1024, /* sent at once, without waiting for the replies after it */
-    /* How many bytes cost a unit: a body that is written is read, merged, compressed, logged and
-       answered; a reply is built and sent. */
-    BODY_BYTES_A_UNIT = 512,
-    REPLY_BYTES_A_UNIT = 8192,
-};
+/* -- around the hooks ------------------------------------------------------------------------ */
 
-/* The audit log needs an entry, and this service has no audit sink to write it. */
-static bool is_unrecorded(const struct actor *actor, const struct command_handler *handler)
+bool command_is_expired(const struct command *command)
 {
-    return actor->service->audit_sink == NULL && handler->operation != OP_NONE;
+    return command->deadline_us <= clock_us();
 }
 
-struct headers {
-    struct bus_header at[5];
-    size_t n;
-};
-
-static void add(struct headers *headers, const char *name, const char *value)
+static void clear_reply(struct command *command)
 {
-    headers->at[headers->n++] = (struct bus_header){name, value};
+    command->outcome = OUTCOME_OK;
+    buf_init(&command->reply, command->arena, 0);
+    errors_init(&command->errors, command->arena);
+    command->conversation_id = command->contact_id = (struct uuid){{0}};
+    command->is_no_change = false;
+    command->change_target = STR_NONE;
+    command->change_detail = (struct buf){0};
+    command->input = command->state = NULL;
+    command->lock_order = 0;
+    command->notice = NULL;
+    command->retry_after_s = 0;
 }
 
-static const char *id_text(struct arena *arena, const struct uuid *id)
+enum status command_begin(struct command *command, void *service)
 {
-    char *text = arena_alloc(arena, UUID_TEXT + 1);
-
-    uuid_format(id, text);
-    return text;
+    watchdog_kick(); /* hashing a password takes long, and a batch may have many */
+    clear_reply(command);
+    command->cost = 1;
+    /* The gateway has checked this; a second check costs nothing. */
+    if (command->handler->operation != OP_NONE && command->handler->writes &&
+        !command->caller.may_write)
+        return command_refuse(command, OUTCOME_INSUFFICIENT_SCOPE, NULL, "This key is read-only");
+    return command_parse(command, service);
 }
 
-static struct headers headers_of(struct actor *actor, const struct command *command)
+enum status command_finish(struct command *command, struct db *db, void *service)
 {
-    struct headers headers = {.n = 0};
+    const struct command_handler *handler = command->handler;
+    enum status st = ST_OK;
 
-    add(&headers, HEADER_OUTCOME, outcome_name(command->outcome));
-    if (command->outcome == OUTCOME_CREATED)
-        add(&headers, HEADER_RESOURCE, id_text(&actor->batch->arena, &command->conversation_id));
-    if (is_unrecorded(actor, command->handler)) {
-        add(&headers, HEADER_RECORDED, "no");
-        if (!uuid_is_nil(&command->contact_id))
-            add(&headers, HEADER_CONTACT, id_text(&actor->batch->arena, &command->contact_id));
-    }
-    if (command->is_recorded_already)
-        add(&headers, HEADER_RECORDED, "already");
-    if (command->retry_after_s > 0)
-        add(&headers, HEADER_RETRY_AFTER,
-            arena_printf(&actor->batch->arena, "%u", command->retry_after_s));
-    return headers;
+    watchdog_kick();
+    if (handler->reply != NULL)
+        st = handler->reply(command, db, service);
+    if (st != ST_OK || command->reply.n <= REPLY_MAX)
+        return st;
+    LOG(LOG_ERROR, "reply is too large for the bus", log_str("route", handler->subject),
+        log_slice("request_id", bus_message_header(command->message, HEADER_REQUEST_ID)),
+        log_trace(command->traceparent), log_int("bytes", (int64_t)command->reply.n));
+    return ST_INTERNAL;
 }
 
-static void publish(struct actor *actor, const struct waiting *waiting,
-                    const struct headers *headers, struct str body)
+void command_fail(struct command *command, enum outcome outcome)
 {
-    struct bus_message *const message = waiting->message;
-    enum status st;
-
-    if (waiting->reply_queue != NULL) {
-        struct slow_reply reply = {bus_reply_new(message, headers->at, headers->n, body), {{0}}};
-
-        (void)uuid_parse(bus_message_header(message, HEADER_REQUEST_ID), &reply.request_id);
-        reply_queue_put(waiting->reply_queue, reply);
-        return;
-    }
-    st = bus_reply(actor->bus, message, headers->at, headers->n, body);
-    if (st == ST_OK && body.n > LARGE_REPLY)
-        bus_push(actor->bus);
-    if (st == ST_OK)
-        return;
-    /* The caller will time out and report the outcome as uncertain, as it should. */
-    metric_add(actor->metrics->lost_replies, 1);
-    LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
-        log_int("bytes", (int64_t)body.n),
-        log_slice("request_id", bus_message_header(message, HEADER_REQUEST_ID)),
-        log_trace(bus_message_header(message, HEADER_TRACEPARENT)));
-}
-
-static void publish_notice(struct actor *actor, const struct command *command)
-{
-    char organization[UUID_TEXT + 1];
-    const struct bus_header header = {HEADER_ORGANIZATION, organization};
-    const struct uuid *whose = &command->caller.organization_id;
-    char subject[CELL_SUBJECT_CAPACITY];
-    enum status st;
-
-    if (command->notice == NULL ||
-        (command->notice == actor->noticed && uuid_equal(whose, &actor->noticed_for)))
-        return;
-    uuid_format(whose, organization);
-    st = bus_publish(actor->bus, subject_in_cell(command->notice, actor->options.cell, subject),
-                     NULL, &header, 1, STR(""));
-    if (st != ST_OK)
-        LOG(LOG_WARNING, "notice not sent; the receiver polls anyway",
-            log_str("subject", command->notice));
-    actor->noticed = command->notice;
-    actor->noticed_for = *whose;
-}
-
-static void count(struct actor *actor, const struct batch_item *item, int64_t took_us)
-{
-    const struct route_metrics *metrics = item->waiting.metrics;
-    const struct command *command = &item->command;
-
-    metric_add(metrics->outcomes[command->outcome], 1);
-    metric_observe(metrics->seconds, took_us);
-    if (command->outcome == OUTCOME_UNCERTAIN)
-        metric_add(actor->metrics->uncertain, 1);
-}
-
-static void end_span(struct batch_item *item, const char *outcome, bool has_failed, int64_t took_us)
-{
-    const struct command *command = &item->command;
-    struct span *span = &item->span;
-
-    if (!span->context.is_sampled)
-        return;
-    span->name = command->handler->subject;
-    span->start_us = command->received_us;
-    span->end_us = command->received_us + took_us;
-    span->outcome = outcome;
-    span->has_failed = has_failed;
-    span->request_id = command->caller.request_id;
-    span->organization_id = command->caller.organization_id;
-    span_end(span);
-}
-
-void command_send_reply(struct actor *actor, struct batch_item *item)
-{
-    struct command *command = &item->command;
-    const struct headers headers = headers_of(actor, command);
-    bool is_success = outcome_code(command->outcome) == NULL;
-    int64_t took_us = clock_mono_us() - item->waiting.since_us;
-
-    if (!is_success) {
-        buf_init(&command->reply, command->arena, 256);
-        errors_write(&command->errors, &command->reply);
-    }
-    publish(actor, &item->waiting, &headers, buf_str(&command->reply));
-    publish_notice(actor, command);
-    count(actor, item, took_us);
-    LOG(outcome_http_status(command->outcome) >= 500 ? LOG_WARNING : LOG_DEBUG, "command",
-        log_str("route", command->handler->subject), log_slice("request_id", item->request_id),
-        log_trace(item->command.traceparent), log_str("outcome", outcome_name(command->outcome)),
-        log_int("took_us", took_us));
-    end_span(item, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
-             took_us);
-    command_drop(actor, item);
-}
-
-/* The item's own cost and that of the transactions that failed because of it. An item that was not
-   begun has only the latter. */
-static uint32_t cost_of(const struct batch_item *item)
-{
-    const struct command *const command = &item->command;
-    size_t units = command->cost + (size_t)(item->waiting.spent_us / FAIR_UNIT_US);
-
-    if (command->cost > 0) {
-        units += command->reply.n / REPLY_BYTES_A_UNIT;
-        if (command->handler->writes)
-            units += command->body.n / BODY_BYTES_A_UNIT;
-    }
-    return units < UINT32_MAX ? (uint32_t)units : UINT32_MAX;
-}
-
-/* Moves the waiting commands of an organization that has just become slow to the slow lane. */
-static void hand_over_all(struct actor *actor, struct flow *flow)
-{
-    struct waiting waiting;
-
-    while (fair_queue_remove(&actor->queue, flow, &waiting))
-        command_hand_over(actor, fair_queue_organization(flow), waiting);
-}
-
-void command_drop(struct actor *actor, struct batch_item *item)
-{
-    struct flow *const flow = item->waiting.flow;
-    const int64_t now_us = clock_mono_us();
-    const uint32_t cost = cost_of(item);
-
-    fair_queue_charge(&actor->queue, flow, cost, item->command.reply.n, now_us);
-    actor->replied_bytes += item->command.reply.n;
-    bus_message_free(item->waiting.message);
-    reply_queue_settle(item->waiting.reply_queue);
-    if (actor->slow_lane != NULL &&
-        slow_lane_charge(actor->slow_lane, fair_queue_organization(flow), cost, now_us) &&
-        !actor->options.is_slow_lane)
-        hand_over_all(actor, flow);
-}
-
-static void reply_busy(struct actor *actor, const struct waiting *waiting)
-{
-    struct headers headers = {.n = 0};
-
-    add(&headers, HEADER_OUTCOME, outcome_name(OUTCOME_BUSY));
-    publish(actor, waiting, &headers,
-            STR("[{\"code\":\"service_unavailable\",\"message\":\"The service is busy; nothing was "
-                "done\"}]"));
-}
-
-/* The caller may still be waiting, and learns that nothing was done. */
-void command_expire(struct actor *actor, struct batch_item *item)
-{
-    metric_add(actor->metrics->expired, 1);
-    end_span(item, "expired", true, clock_mono_us() - item->waiting.since_us);
-    LOG(LOG_DEBUG, "deadline passed; command not run",
-        log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
-        log_trace(item->command.traceparent));
-    reply_busy(actor, &item->waiting);
-    command_drop(actor, item);
-}
-
-void command_reject(struct actor *actor, struct batch_item *item)
-{
-    metric_add(actor->metrics->expired, 1);
-    reply_busy(actor, &item->waiting);
-    command_drop(actor, item);
-}
-
-void command_reject_message(struct actor *actor, const struct waiting *waiting)
-{
-    metric_add(actor->metrics->busy, 1);
-    reply_busy(actor, waiting);
-    bus_message_free(waiting->message);
-    reply_queue_settle(waiting->reply_queue);
-}
-
-/* The slow lane counts its tries from zero. */
-void command_hand_over(struct actor *actor, const struct uuid *organization, struct waiting waiting)
-{
-    waiting.n_tries = 0;
-    waiting.reply_queue = actor->reply_queue;
-    if (slow_lane_put(actor->slow_lane, organization, &waiting))
-        return;
-    waiting.reply_queue = NULL;
-    command_reject_message(actor, &waiting);
-}
-
-/* Sends the next reply only when the socket has taken all of the one before. */
-void command_send_slow_replies(struct actor *actor)
-{
-    struct slow_reply reply;
-    char request_id[UUID_TEXT + 1];
-
-    while (!actor->has_unsent && reply_queue_take(actor->reply_queue, &reply)) {
-        const size_t n = bus_message_body(reply.message).n;
-        const enum status st = bus_send(actor->bus, reply.message);
-
-        if (st != ST_OK) {
-            metric_add(actor->metrics->lost_replies, 1);
-            uuid_format(&reply.request_id, request_id);
-            LOG(LOG_WARNING, "could not send a reply", log_str("status", status_name(st)),
-                log_int("bytes", (int64_t)n), log_str("request_id", request_id));
-        }
-        actor->has_unsent = !bus_flush(actor->bus);
-    }
+    clear_reply(command);
+    command_refuse(command, outcome, NULL,
+                   outcome == OUTCOME_UNKNOWN_COMMAND ? "Unknown command"
+                   : outcome_http_status(outcome) == 503
+                       ? "The service is temporarily unavailable; nothing was written"
+                       : "Internal error");
 }

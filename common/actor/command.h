@@ -16,6 +16,7 @@
 
 struct bus_message;
 struct command_handler;
+struct db;
 
 /* The sender, from the headers (proto/headers.h). Absent ids are nil. */
 struct caller {
@@ -84,5 +85,19 @@ enum status command_refuse(struct command *command, enum outcome outcome, const 
 enum status command_refuse_all(struct command *command, enum outcome outcome);
 /* Adds a member to the detail of the change; never a secret. STR_NONE is left out. */
 void command_note(struct command *command, const char *name, struct str value);
+
+/* The first step of a command: checks that it has the organization it needs, reads its body, calls
+   its handler's parse hook. */
+enum status command_parse(struct command *command, void *service);
+
+/* -- for the actor: what it does around the hooks ----------------------------------------------- */
+
+bool command_is_expired(const struct command *command);
+/* Clears the reply and parses the command, perhaps again. */
+enum status command_begin(struct command *command, void *service);
+/* Calls the reply hook. */
+enum status command_finish(struct command *command, struct db *db, void *service);
+/* Clears the reply and makes it one of the actor's own failures. */
+void command_fail(struct command *command, enum outcome outcome);
 
 #endif

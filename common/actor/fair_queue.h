@@ -29,59 +29,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/uuid.h"
+#include "common/actor/flows.h"
 
-struct bus_message;
-struct command_handler;
-struct reply_queue;
-struct route_metrics;
-
-/* About how much of an actor's time a unit of cost takes: see command.h. */
-#define FAIR_UNIT_US 20
-#define BATCH_COST   256
+/* Units of cost, about: what a batch may have. */
+#define BATCH_COST 256
 /* How many messages may wait to be retried. */
 #define PUT_BACK_MAX 256
 
-/* A message that has been taken from the bus and has not begun, or was put back. */
-struct waiting {
-    struct bus_message *message;
-    const struct command_handler *handler; /* of the mailbox that it came through */
-    const struct route_metrics *metrics;   /* of that handler's commands */
-    size_t bytes;                          /* of its body */
-    int64_t received_us;                   /* clock_us(), for the command */
-    int64_t since_us;                      /* the same moment, monotonic */
-    int64_t until_us;                      /* its deadline, monotonic; 0 = unknown */
-    /* For its reply; NULL: the actor that runs it sends the reply. */
-    struct reply_queue *reply_queue;
-    /* For one that was put back; times are monotonic. */
-    unsigned n_tries;
-    int64_t lost_us;   /* when it first lost a race */
-    int64_t due_us;    /* not retried before */
-    int64_t spent_us;  /* about, on transactions that failed because of it */
-    struct flow *flow; /* the queue's own */
-};
-
 struct fair_queue {
+    struct flows flows;
     /* That may wait: of messages, not counting those put back; of bytes, in all. */
     size_t max, max_bytes;
-    size_t batch_bytes;   /* of bodies and replies of one batch, about */
-    size_t n, bytes;      /* that wait, messages put back included */
-    struct flow *current; /* the next to be served in the ring of flows in which something waits */
-    size_t n_flows;       /* in that ring */
-    int64_t taken_us;     /* when the last batch was taken, and how many rounds it went */
+    size_t batch_bytes; /* of bodies and replies of one batch, about */
+    int64_t taken_us;   /* when the last batch was taken, and how many rounds it went */
     int64_t n_rounds;
-    struct place *put_back; /* not due yet */
-    size_t n_put_back;
-    struct place *free_places;
-    struct flow *idle_first, *idle_last; /* in which nothing waits; least recently used first */
-    struct flow **table;                 /* by organization */
-    struct place *places;
-    struct flow *flows;
-    size_t table_mask;
+    struct list put_back; /* messages that are not due yet */
+    size_t n_put_back, bytes_put_back;
 };
 
-/* `taken_max`: how many messages may be taken and not charged at a time, in all batches that run at
-   once. */
+/* `taken_max`: how many messages may be taken at a time, in all batches that run at once. */
 void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, size_t taken_max,
                      size_t batch_bytes);
 /* Nothing may wait in it any more. */
@@ -92,25 +58,25 @@ void fair_queue_release(struct fair_queue *queue);
    message itself, add it again then. */
 bool fair_queue_add(struct fair_queue *queue, const struct uuid *organization,
                     const struct waiting *waiting, struct waiting *excess);
-/* Puts a taken message back, to be retried at its due_us. False: too many are put back. */
-bool fair_queue_put_back(struct fair_queue *queue, const struct waiting *waiting);
-/* Gives back a taken message that caused no failure: the next batch takes it, as if it had not been
-   taken before. */
-void fair_queue_give_back(struct fair_queue *queue, const struct waiting *waiting, int64_t now_us);
-/* Takes the oldest message of a flow, without a charge. False: none waits. */
-bool fair_queue_remove(struct fair_queue *queue, struct flow *flow, struct waiting *out);
-const struct uuid *fair_queue_organization(const struct flow *flow);
+/* Takes the next message of a flow for good; there must be one. */
+struct waiting fair_queue_remove(struct fair_queue *queue, struct flow *flow);
+
 /* Takes the next batch into `out`: messages past their deadline first, at most `max` in all. 0 when
-   nothing is due. */
-size_t fair_queue_take(struct fair_queue *queue, size_t max, int64_t now_us, struct waiting *out);
-/* Charges the cost of a taken message, and estimates the flow's next cost and reply from it and
-   `bytes`, the size of its reply; 0, 0: it was not run, and nothing is learned. Call once for each
-   taken message, before as many more are taken as the queue may hold. */
-void fair_queue_charge(struct fair_queue *queue, struct flow *flow, uint32_t cost, size_t bytes,
-                       int64_t now_us);
-/* Expects at least that many bytes of the flow's next reply, as known from a message that is given
-   back. */
-void fair_queue_expect(struct flow *flow, size_t bytes);
+   nothing is due. Each is put back, given back or ended. */
+size_t fair_queue_take(struct fair_queue *queue, size_t max, int64_t now_us, struct waiting **out);
+/* Puts it back, to be retried at its due_us. False: too many are put back. */
+bool fair_queue_put_back(struct fair_queue *queue, struct waiting *waiting);
+/* Gives back one that caused no failure: the next batch takes it. */
+void fair_queue_give_back(struct fair_queue *queue, struct waiting *waiting);
+/* Expects at least that many bytes of the reply to it, and to the next one of its flow. */
+void fair_queue_expect(struct waiting *waiting, size_t bytes);
+/* Ends it: charges its cost, and estimates the flow's next cost and reply from it and `bytes`, the
+   size of its reply; 0, 0: it was not run, and nothing is learned. */
+void fair_queue_end(struct fair_queue *queue, struct waiting *waiting, uint32_t cost, size_t bytes,
+                    int64_t now_us);
+
+/* How many wait, those put back included. */
+size_t fair_queue_waiting(const struct fair_queue *queue);
 /* Microseconds until something is due; 0 = something is. -1: nothing waits. */
 int64_t fair_queue_due_in(const struct fair_queue *queue, int64_t now_us);
 

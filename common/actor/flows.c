@@ -4,68 +4,18 @@
 
 #include "common/base/arena.h"
 #include "common/base/log.h"
-
-/* -- lists ----------------------------------------------------------------------------------- */
-
-static void idle_add(struct fair_queue *queue, struct flow *flow)
-{
-    flow->next = NULL;
-    flow->prev = queue->idle_last;
-    if (flow->prev != NULL)
-        flow->prev->next = flow;
-    else
-        queue->idle_first = flow;
-    queue->idle_last = flow;
-}
-
-static void idle_remove(struct fair_queue *queue, struct flow *flow)
-{
-    if (flow->prev != NULL)
-        flow->prev->next = flow->next;
-    else
-        queue->idle_first = flow->next;
-    if (flow->next != NULL)
-        flow->next->prev = flow->prev;
-    else
-        queue->idle_last = flow->prev;
-}
-
-/* It is served last. */
-static void ring_add(struct fair_queue *queue, struct flow *flow)
-{
-    if (queue->n_flows++ == 0) {
-        queue->current = flow->prev = flow->next = flow;
-        return;
-    }
-    flow->next = queue->current;
-    flow->prev = queue->current->prev;
-    flow->prev->next = flow->next->prev = flow;
-}
-
-static void ring_remove(struct fair_queue *queue, struct flow *flow)
-{
-    if (queue->current == flow)
-        queue->current = flow->next;
-    flow->prev->next = flow->next;
-    flow->next->prev = flow->prev;
-    if (--queue->n_flows == 0)
-        queue->current = NULL;
-}
+#include "common/base/str.h"
 
 /* -- flows ----------------------------------------------------------------------------------- */
 
-static struct flow **bucket_of(const struct fair_queue *queue, const struct uuid *organization)
+static struct flow **bucket_of(const struct flows *flows, const struct uuid *organization)
 {
-    uint64_t hash = 14695981039346656037u; /* FNV-1a */
-
-    for (size_t i = 0; i < sizeof(organization->b); i++)
-        hash = (hash ^ organization->b[i]) * 1099511628211u;
-    return &queue->table[(hash ^ hash >> 32) & queue->table_mask];
+    return &flows->table[hash_key(organization->b, 0) & flows->table_mask];
 }
 
-static void table_remove(struct fair_queue *queue, const struct flow *flow)
+static void table_remove(struct flows *flows, const struct flow *flow)
 {
-    struct flow **at = bucket_of(queue, &flow->organization);
+    struct flow **at = bucket_of(flows, &flow->organization);
 
     while (*at != NULL && *at != flow)
         at = &(*at)->next_in_table;
@@ -75,158 +25,120 @@ static void table_remove(struct fair_queue *queue, const struct flow *flow)
 
 /* There is always one: there are more flows than places for messages that wait or are not charged
    yet. */
-static struct flow *least_lately_used(const struct fair_queue *queue)
+static struct flow *least_lately_used(const struct flows *flows)
 {
-    struct flow *flow = queue->idle_first;
+    struct flow *flow;
 
-    while (flow != NULL && flow->n_open > 0)
-        flow = flow->next;
-    must(flow != NULL);
-    return flow;
+    LIST_EACH(flow, &flows->idle, link)
+        if (flow->n_all == 0)
+            return flow;
+    must(false);
+    return NULL;
 }
 
-struct flow *flow_of(struct fair_queue *queue, const struct uuid *organization)
+struct flow *flow_of(struct flows *flows, const struct uuid *organization)
 {
-    struct flow **bucket = bucket_of(queue, organization), *flow = *bucket;
+    struct flow **bucket = bucket_of(flows, organization), *flow = *bucket;
 
     while (flow != NULL && !uuid_equal(&flow->organization, organization))
         flow = flow->next_in_table;
     if (flow != NULL)
         return flow;
-    flow = least_lately_used(queue);
-    table_remove(queue, flow);
-    idle_remove(queue, flow);
+    flow = least_lately_used(flows);
+    table_remove(flows, flow);
+    list_remove(&flow->link);
     *flow = (struct flow){.organization = *organization, .cost = 1, .next_in_table = *bucket};
     *bucket = flow;
-    idle_add(queue, flow);
+    list_init(&flow->messages);
+    list_add(&flows->idle, &flow->link);
     return flow;
 }
 
-/* An idle flow pays off its debt in the time that another could have used. */
-static void begin_to_wait(struct fair_queue *queue, struct flow *flow, int64_t now_us)
+void flow_used(struct flows *flows, struct flow *flow)
 {
-    int64_t paid = (now_us - flow->seen_us) / FAIR_UNIT_US;
-
-    idle_remove(queue, flow);
-    ring_add(queue, flow);
-    if (paid > 0 && flow->n_open == 0)
-        flow->debt = paid < flow->debt ? flow->debt - (uint32_t)paid : 0;
+    list_remove(&flow->link);
+    list_add(&flows->idle, &flow->link);
 }
 
-/* -- places ---------------------------------------------------------------------------------- */
+/* -- messages -------------------------------------------------------------------------------- */
 
-struct place *place_for(struct fair_queue *queue, const struct waiting *waiting)
+struct waiting *waiting_new(struct flows *flows, struct flow *flow, const struct waiting *waiting)
 {
-    struct place *place = queue->free_places;
+    struct waiting *own = LIST_FIRST(&flows->free_places, struct waiting, link);
 
-    must(place != NULL);
-    queue->free_places = place->next;
-    *place = (struct place){.waiting = *waiting};
-    queue->n++;
-    queue->bytes += waiting->bytes;
-    return place;
+    must(own != NULL);
+    list_remove(&own->link);
+    *own = *waiting;
+    own->link = (struct list){NULL, NULL};
+    own->flow = flow;
+    flow->n_all++;
+    return own;
 }
 
-static struct waiting give_up_place(struct fair_queue *queue, struct place *place)
+void waiting_free(struct flows *flows, struct waiting *waiting)
 {
-    struct waiting waiting = place->waiting;
-
-    queue->n--;
-    queue->bytes -= waiting.bytes;
-    place->next = queue->free_places;
-    queue->free_places = place;
-    return waiting;
+    must(waiting->flow->n_all > 0);
+    waiting->flow->n_all--;
+    list_add_first(&flows->free_places, &waiting->link);
 }
 
-static void append(struct flow *flow, struct place *place)
+void flow_put(struct flows *flows, struct waiting *waiting, bool in_front)
 {
-    place->prev = flow->last;
-    if (flow->last != NULL)
-        flow->last->next = place;
-    else
-        flow->first = place;
-    flow->last = place;
-}
+    struct flow *flow = waiting->flow;
 
-static void prepend(struct flow *flow, struct place *place)
-{
-    place->prev = NULL;
-    place->next = flow->first;
-    if (flow->first != NULL)
-        flow->first->prev = place;
-    else
-        flow->last = place;
-    flow->first = place;
-}
-
-static void detach(struct flow *flow, struct place *place)
-{
-    if (place->prev != NULL)
-        place->prev->next = place->next;
-    else
-        flow->first = place->next;
-    if (place->next != NULL)
-        place->next->prev = place->prev;
-    else
-        flow->last = place->prev;
-}
-
-void flow_put(struct fair_queue *queue, struct place *place, int64_t now_us, bool in_front)
-{
-    struct flow *flow = place->waiting.flow;
-
-    if (flow->n++ == 0)
-        begin_to_wait(queue, flow, now_us);
-    flow->bytes += place->waiting.bytes;
-    if (in_front)
-        prepend(flow, place);
-    else
-        append(flow, place);
-}
-
-struct waiting flow_take(struct fair_queue *queue, struct place *place)
-{
-    struct flow *flow = place->waiting.flow;
-
-    detach(flow, place);
-    flow->bytes -= place->waiting.bytes;
-    if (--flow->n == 0) {
-        ring_remove(queue, flow);
-        idle_add(queue, flow);
+    if (flow->n++ == 0) {
+        list_remove(&flow->link);
+        list_add(&flows->ring, &flow->link);
+        flows->n++;
     }
-    return give_up_place(queue, place);
+    flow->bytes += waiting->bytes;
+    flows->bytes += waiting->bytes;
+    flows->n_messages++;
+    if (in_front)
+        list_add_first(&flow->messages, &waiting->link);
+    else
+        list_add(&flow->messages, &waiting->link);
 }
 
-void flow_used(struct fair_queue *queue, struct flow *flow)
+void flow_take(struct flows *flows, struct waiting *waiting)
 {
-    idle_remove(queue, flow);
-    idle_add(queue, flow);
+    struct flow *flow = waiting->flow;
+
+    list_remove(&waiting->link);
+    flow->bytes -= waiting->bytes;
+    flows->bytes -= waiting->bytes;
+    flows->n_messages--;
+    if (--flow->n == 0) {
+        flows->n--;
+        flow_used(flows, flow);
+    }
 }
 
 /* -- life ------------------------------------------------------------------------------------ */
 
-void flows_init(struct fair_queue *queue, size_t n_places)
+void flows_init(struct flows *flows, size_t n_places)
 {
     const size_t n_flows = n_places + 1;
     size_t n_buckets = 1;
 
     while (n_buckets < n_flows)
         n_buckets *= 2;
-    queue->places = heap_zeroed(n_places, sizeof(struct place));
-    queue->flows = heap_zeroed(n_flows, sizeof(struct flow));
-    queue->table = heap_zeroed(n_buckets, sizeof(struct flow *));
-    queue->table_mask = n_buckets - 1;
-    for (size_t i = 0; i < n_places; i++) {
-        queue->places[i].next = queue->free_places;
-        queue->free_places = &queue->places[i];
-    }
+    *flows = (struct flows){.table_mask = n_buckets - 1};
+    flows->places = heap_zeroed(n_places, sizeof(struct waiting));
+    flows->all = heap_zeroed(n_flows, sizeof(struct flow));
+    flows->table = heap_zeroed(n_buckets, sizeof(struct flow *));
+    list_init(&flows->ring);
+    list_init(&flows->idle);
+    list_init(&flows->free_places);
+    for (size_t i = 0; i < n_places; i++)
+        list_add_first(&flows->free_places, &flows->places[i].link);
     for (size_t i = 0; i < n_flows; i++)
-        idle_add(queue, &queue->flows[i]);
+        list_add(&flows->idle, &flows->all[i].link);
 }
 
-void flows_release(struct fair_queue *queue)
+void flows_release(struct flows *flows)
 {
-    free(queue->places);
-    free(queue->flows);
-    free(queue->table);
+    free(flows->places);
+    free(flows->all);
+    free(flows->table);
 }

@@ -1,6 +1,7 @@
 #include "common/actor/operator_command.h"
 
 #include "common/base/log.h"
+#include "common/db/params.h"
 #include "common/json/json.h"
 
 struct operator_query *operator_query_of(struct command *command, int statement)
@@ -37,9 +38,12 @@ void operator_query(struct command *command, struct db *db, void *service)
 {
     struct operator_query *query = command->state;
 
+    struct params of_lock = query->params;
+
+    of_lock.n = query->n_lock_params;
     if (query->has_lock)
-        db_add(db, query->lock_statement, query->params.at, query->n_lock_params);
-    query->index = db_add(db, query->statement, query->params.at, query->params.n);
+        db_add(db, query->lock_statement, &of_lock);
+    query->index = db_add(db, query->statement, &query->params);
 }
 
 bool operator_write(struct command *command, struct str object, const char *name, struct str secret)

@@ -16,7 +16,7 @@
  *          refuse); the reply, a JSON object; and, if the reply carries one of two secrets, the scope.
  * Owns     Everything lives in the command's arena.
  * Threads  The actor's.
- * Fails    As hooks do (actor.h). ST_INTERNAL (logged): a statement returned an unexpected row, that
+ * Fails    As hooks do (handler.h). ST_INTERNAL (logged): a statement returned an unexpected row, that
  *          is, a result that is not listed or a reply that is not an object.
  */
 #ifndef COMMON_ACTOR_OPERATOR_COMMAND_H

@@ -1,9 +1,10 @@
-/* Runs commands as one transaction and, if it fails, marks the commands that may have caused it. */
+#include "common/actor/transaction.h"
+
 #include <stdlib.h>
 
-#include "actor_sql.h"
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
+#include "common/db/params.h"
 
 /* -- owners of statements -------------------------------------------------------------------- */
 
@@ -22,7 +23,7 @@ struct records {
 };
 
 struct transaction {
-    struct actor *actor;
+    struct batch *batch;
     struct batch_item **items;
     size_t n;
     struct owner *owners;
@@ -36,8 +37,8 @@ struct transaction {
 static void add_owner(struct transaction *transaction, const struct batch_item *item,
                       const struct command_handler *handler)
 {
-    transaction->owners[transaction->n_owners++] = (struct owner){
-        .end = db_added(transaction->actor->batch->db), .item = item, .handler = handler};
+    transaction->owners[transaction->n_owners++] =
+        (struct owner){.end = db_added(transaction->batch->db), .item = item, .handler = handler};
 }
 
 static bool owns(const struct owner *owner, const struct batch_item *item)
@@ -51,7 +52,7 @@ static bool owns(const struct owner *owner, const struct batch_item *item)
    suspects. */
 static void suspect(const struct transaction *transaction)
 {
-    const size_t at = db_last_entry(transaction->actor->batch->db);
+    const size_t at = db_last_entry(transaction->batch->db);
     const struct owner *owner = &(struct owner){0};
 
     for (size_t i = transaction->n_owners; i-- > 0 && at != DB_NO_ENTRY;)
@@ -95,14 +96,14 @@ static bool is_settled(const struct batch_item *item)
     return item->status == ST_OK || item->status == ST_REFUSED;
 }
 
-static void parse(struct actor *actor, struct batch_item *const *items, size_t n)
+static void parse(const struct service *service, struct batch_item *const *items, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (!items[i]->has_failed)
-            batch_item_parse(actor, items[i]);
+            items[i]->status = command_begin(&items[i]->command, service->self);
         items[i]->has_failed |= !is_settled(items[i]);
         if (items[i]->has_failed) {
-            batch_item_fail(items[i], OUTCOME_SERVER_ERROR);
+            command_fail(&items[i]->command, OUTCOME_SERVER_ERROR);
             items[i]->status = ST_REFUSED;
         }
     }
@@ -110,8 +111,8 @@ static void parse(struct actor *actor, struct batch_item *const *items, size_t n
 
 static void query_together(struct transaction *transaction, const struct command_handler *handler)
 {
-    struct actor *actor = transaction->actor;
-    struct command **together = ARENA_ARRAY(&actor->batch->arena, struct command *, transaction->n);
+    struct batch *batch = transaction->batch;
+    struct command **together = ARENA_ARRAY(&batch->arena, struct command *, transaction->n);
     size_t n_together = 0;
 
     for (size_t i = 0; i < transaction->n; i++) {
@@ -121,7 +122,7 @@ static void query_together(struct transaction *transaction, const struct command
             together[n_together++] = &item->command;
     }
     if (n_together > 0)
-        handler->query_together(together, n_together, actor->batch->db, actor->service->self);
+        handler->query_together(together, n_together, batch->db, batch->actor->service->self);
     add_owner(transaction, NULL, handler);
 }
 
@@ -130,17 +131,20 @@ static void query_together(struct transaction *transaction, const struct command
    one. */
 static void query(struct transaction *transaction)
 {
-    const struct service *service = transaction->actor->service;
-    struct db *db = transaction->actor->batch->db;
+    const struct actor *actor = transaction->batch->actor;
+    const struct service *service = actor->service;
+    struct db *db = transaction->batch->db;
     bool has_read = false;
 
     for (size_t i = 0; i < transaction->n; i++) {
         struct batch_item *item = transaction->items[i];
-        const bool only_reads = !item->command.handler->writes;
+        const struct command_handler *handler = item->command.handler;
+        const bool only_reads = !handler->writes;
 
         item->entries_begin = db_added(db);
-        db_add_spare(db, only_reads && has_read ? transaction->actor->queue.batch_bytes : 0);
-        batch_item_query(transaction->actor, item);
+        db_add_spare(db, only_reads && has_read ? actor->queue.batch_bytes : 0);
+        if (item->status == ST_OK && handler->query != NULL)
+            handler->query(&item->command, db, service->self);
         item->entries_end = db_added(db);
         has_read |= only_reads && item->entries_end > item->entries_begin;
         add_owner(transaction, item, NULL);
@@ -156,7 +160,7 @@ static size_t left(const struct transaction *transaction, const struct batch_ite
     size_t bytes = 0;
 
     for (size_t i = item->entries_begin; i < item->entries_end; i++)
-        bytes += db_dropped(transaction->actor->batch->db, i);
+        bytes += db_dropped(transaction->batch->db, i);
     return bytes;
 }
 
@@ -164,21 +168,21 @@ static size_t left(const struct transaction *transaction, const struct batch_ite
    others, too. */
 static enum status reply(struct transaction *transaction, struct batch_item *item)
 {
-    struct actor *actor = transaction->actor;
+    struct db *db = transaction->batch->db;
     enum status st;
 
     item->left = left(transaction, item);
     if (item->left > 0) {
         item->status = ST_RETRY;
-        item->waiting.spent_us += transaction->asked_us / (int64_t)transaction->n;
-    } else {
-        batch_item_reply(actor, item);
+        item->waiting->spent_us += transaction->asked_us / (int64_t)transaction->n;
+    } else if (item->status == ST_OK) {
+        item->status = command_finish(&item->command, db, transaction->batch->actor->service->self);
     }
     add_owner(transaction, item, NULL);
-    st = db_failure(actor->batch->db);
+    st = db_failure(db);
     if (st != ST_OK) {
         suspect(transaction);
-        if (db_last_entry(actor->batch->db) == DB_NO_ENTRY)
+        if (db_last_entry(db) == DB_NO_ENTRY)
             suspect_one(transaction, item);
         return st;
     }
@@ -191,39 +195,48 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
 
 static struct records record(struct transaction *transaction)
 {
-    struct actor *actor = transaction->actor;
-    const struct audit_sink *audit_sink = actor->service->audit_sink;
-    struct records records = {.statement = db_added(actor->batch->db)};
+    struct batch *batch = transaction->batch;
+    const struct audit_sink *audit_sink = batch->actor->service->audit_sink;
+    struct records records = {.statement = db_added(batch->db)};
 
     if (audit_sink == NULL)
         return records;
-    records.commands = ARENA_ARRAY(&actor->batch->arena, struct command *, transaction->n);
+    records.commands = ARENA_ARRAY(&batch->arena, struct command *, transaction->n);
     for (size_t i = 0; i < transaction->n; i++)
         if (transaction->items[i]->status != ST_RETRY)
             records.commands[records.n++] = &transaction->items[i]->command;
     if (records.n > 0)
-        audit_sink->add(actor->batch->db, &actor->audit_statements, records.commands, records.n,
-                        &actor->batch->arena);
+        audit_sink->add(batch->db, &batch->actor->database.audit, records.commands, records.n,
+                        &batch->arena);
     return records;
 }
 
-static void call_on_commit(const struct actor *actor, const struct records *records)
+static void call_on_commit(const struct batch *batch, const struct records *records)
 {
-    const struct audit_sink *audit_sink = actor->service->audit_sink;
+    const struct audit_sink *audit_sink = batch->actor->service->audit_sink;
 
     if (audit_sink != NULL && audit_sink->on_commit != NULL &&
-        db_added(actor->batch->db) > records->statement)
-        audit_sink->on_commit(db_result(actor->batch->db, records->statement), records->commands,
+        db_added(batch->db) > records->statement)
+        audit_sink->on_commit(db_result(batch->db, records->statement), records->commands,
                               records->n);
 }
 
 /* -- all of it ------------------------------------------------------------------------------- */
 
-static void limit_lock_waits(struct actor *actor)
+/* For a while after a wait for a lock has timed out, and for commands that were put back, as they
+   have already waited for theirs. */
+static void limit_lock_waits(const struct transaction *transaction)
 {
-    const db_param limit = str_of(arena_printf(&actor->batch->arena, "%d", LOCK_TIMEOUT_SHORT_MS));
+    struct batch *batch = transaction->batch;
+    bool are_short = clock_mono_us() < batch->actor->short_locks_until_us;
+    struct params limit = {.n = 0};
 
-    db_add(actor->batch->db, actor->limit_lock_waits, &limit, 1);
+    for (size_t i = 0; i < transaction->n; i++)
+        are_short |= transaction->items[i]->waiting->n_tries > 0;
+    if (!are_short)
+        return;
+    params_add_int(&limit, &batch->arena, LOCK_TIMEOUT_SHORT_MS);
+    db_add(batch->db, batch->actor->database.limit_lock_waits, &limit);
 }
 
 /* The owner of the first statement that failed becomes the suspect. */
@@ -234,55 +247,55 @@ static enum status blame(const struct transaction *transaction, enum status st)
     return st;
 }
 
-enum status transaction_ask(struct actor *actor, struct batch_item **items, size_t n,
-                            bool locks_are_short, struct transaction **out)
+enum status transaction_begin(struct batch *batch, struct batch_item **items, size_t n)
 {
-    struct transaction *transaction = ARENA_ARRAY(&actor->batch->arena, struct transaction, 1);
-    struct db *db = actor->batch->db;
+    const struct service *service = batch->actor->service;
+    struct transaction *transaction = ARENA_ARRAY(&batch->arena, struct transaction, 1);
 
-    *transaction = (struct transaction){.actor = actor, .items = items, .n = n};
-    *out = transaction;
-    metric_observe(actor->metrics->batch_size, (int64_t)n);
-    transaction->owners =
-        ARENA_ARRAY(&actor->batch->arena, struct owner, 3 * n + actor->service->n_handlers + 2);
-    parse(actor, items, n);
+    *transaction = (struct transaction){.batch = batch, .items = items, .n = n};
+    batch->transaction = transaction;
+    batch->phase = BATCH_ASKED;
+    metric_observe(batch->actor->metrics->batch_size, (int64_t)n);
+    transaction->owners = ARENA_ARRAY(&batch->arena, struct owner, 3 * n + service->n_handlers + 2);
+    parse(service, items, n);
     qsort(items, n, sizeof(struct batch_item *), by_lock_order);
-    db_open_batch(db, latest_deadline(items, n));
-    if (locks_are_short)
-        limit_lock_waits(actor);
+    db_open_batch(batch->db, latest_deadline(items, n));
+    limit_lock_waits(transaction);
     add_owner(transaction, NULL, NULL);
     query(transaction);
     transaction->sent_us = clock_mono_us();
-    return blame(transaction, db_send_run(db));
+    return blame(transaction, db_send_run(batch->db));
 }
 
 /* Skips commands whose results were dropped: they run again as a whole. */
-enum status transaction_ask_rest(struct transaction *transaction, bool *was_sent)
+static enum status ask_rest(struct transaction *transaction, bool *was_sent)
 {
-    struct db *db = transaction->actor->batch->db;
+    void *service = transaction->batch->actor->service->self;
+    struct db *db = transaction->batch->db;
     enum status st = db_run(db);
     const size_t n_added = db_added(db);
 
     *was_sent = false;
     transaction->asked_us = clock_mono_us() - transaction->sent_us;
     if (st != ST_OK)
-        return blame(transaction, st);
+        return st;
     for (size_t i = 0; i < transaction->n; i++) {
         struct batch_item *item = transaction->items[i];
 
         if (left(transaction, item) > 0)
             continue;
-        batch_item_query_rest(transaction->actor, item);
+        if (item->status == ST_OK && item->command.handler->query_rest != NULL)
+            item->command.handler->query_rest(&item->command, db, service);
         add_owner(transaction, item, NULL);
     }
     *was_sent = db_added(db) > n_added;
-    return *was_sent ? blame(transaction, db_send_run(db)) : ST_OK;
+    return *was_sent ? db_send_run(db) : ST_OK;
 }
 
 /* The audit sink's statements go out with the commit, in one round trip. */
-enum status transaction_answer(struct transaction *transaction)
+static enum status answer(struct transaction *transaction)
 {
-    struct db *db = transaction->actor->batch->db;
+    struct db *db = transaction->batch->db;
     enum status st = db_run(db);
 
     if (st != ST_OK)
@@ -300,29 +313,33 @@ enum status transaction_answer(struct transaction *transaction)
     return blame(transaction, db_send_commit(db));
 }
 
-enum status transaction_commit(struct transaction *transaction)
+static enum status commit(struct transaction *transaction)
 {
-    struct actor *actor = transaction->actor;
-    enum status st = db_commit(actor->batch->db);
+    struct batch *batch = transaction->batch;
+    enum status st = db_commit(batch->db);
 
-    metric_observe(actor->metrics->commit_seconds, clock_mono_us() - transaction->sent_us);
+    metric_observe(batch->actor->metrics->commit_seconds, clock_mono_us() - transaction->sent_us);
     if (st == ST_OK)
-        call_on_commit(actor, &transaction->records);
+        call_on_commit(batch, &transaction->records);
     return blame(transaction, st);
 }
 
-enum status transaction_run(struct actor *actor, struct batch_item **items, size_t n,
-                            bool locks_are_short)
+enum status transaction_advance(struct batch *batch)
 {
-    struct transaction *transaction;
-    enum status st = transaction_ask(actor, items, n, locks_are_short, &transaction);
-    bool was_sent;
+    struct transaction *transaction = batch->transaction;
+    bool was_sent = false;
+    enum status st = ST_OK;
 
-    if (st == ST_OK)
-        st = transaction_ask_rest(transaction, &was_sent);
-    if (st == ST_OK)
-        st = transaction_answer(transaction);
-    if (st == ST_OK)
-        st = transaction_commit(transaction);
-    return st;
+    if (batch->phase == BATCH_COMMITTING) {
+        batch->phase = BATCH_IDLE;
+        return commit(transaction);
+    }
+    if (batch->phase == BATCH_ASKED) {
+        batch->phase = BATCH_ASKED_REST;
+        st = blame(transaction, ask_rest(transaction, &was_sent));
+    }
+    if (st != ST_OK || was_sent)
+        return st;
+    batch->phase = BATCH_COMMITTING;
+    return answer(transaction);
 }

@@ -21,7 +21,7 @@ const char *audit_log_outcome(int http_status)
 
 enum { NAME_BYTES = 24 /* an estimate */ };
 
-static void open_column(struct buf *column, enum audit_log_column which, size_t n,
+static void open_column(struct elements *column, enum audit_log_column which, size_t n,
                         struct arena *arena)
 {
     switch (which) {
@@ -47,17 +47,17 @@ static void open_column(struct buf *column, enum audit_log_column which, size_t 
     }
 }
 
-static void add_id_or_null(struct buf *column, const struct uuid *id)
+static void add_id_or_null(struct elements *column, const struct uuid *id)
 {
     ids_add(column, uuid_is_nil(id) ? NULL : id);
 }
 
-static void add_name_or_null(struct buf *column, const char *name)
+static void add_name_or_null(struct elements *column, const char *name)
 {
     texts_add(column, name != NULL ? str_of(name) : STR_NONE);
 }
 
-static void add_value(struct buf *column, enum audit_log_column which,
+static void add_value(struct elements *column, enum audit_log_column which,
                       const struct audit_log_entry *entry)
 {
     const char *outcome = audit_log_outcome(entry->http_status);
@@ -101,17 +101,17 @@ static void add_value(struct buf *column, enum audit_log_column which,
 void audit_log_add(struct db *db, int statement, const struct audit_log_entry *entries, size_t n,
                    struct arena *arena)
 {
-    db_param params[AUDIT_LOG_COLUMNS];
+    struct params params = {.n = 0};
 
     for (int which = 0; which < AUDIT_LOG_COLUMNS; which++) {
-        struct buf column;
+        struct elements column;
 
         open_column(&column, (enum audit_log_column)which, n, arena);
         for (size_t i = 0; i < n; i++)
             add_value(&column, (enum audit_log_column)which, &entries[i]);
-        params[which] = binary_close(&column);
+        params_add_elements(&params, &column);
     }
-    db_add_binary(db, statement, params, AUDIT_LOG_COLUMNS, (1 << AUDIT_LOG_COLUMNS) - 1);
+    db_add(db, statement, &params);
 }
 
 bool audit_log_entry_of(const struct command *command, struct audit_log_entry *out)
@@ -240,7 +240,7 @@ void change_log_add(struct db *db, int statement, struct command *const *command
                     struct arena *arena)
 {
     struct buf columns[COLUMNS];
-    db_param params[COLUMNS];
+    struct params params = {.n = 0};
     size_t n_changes = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -254,8 +254,8 @@ void change_log_add(struct db *db, int statement, struct command *const *command
     if (n_changes == 0)
         return;
     for (int c = 0; c < COLUMNS; c++)
-        params[c] = array_close(&columns[c]);
-    db_add(db, statement, params, COLUMNS);
+        params_add(&params, array_close(&columns[c]));
+    db_add(db, statement, &params);
 }
 
 /* -- the audit sink ---------------------------------------------------------------------------- */

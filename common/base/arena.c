@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base/log.h"
+#include "common/base/must.h"
 
 /* gcc signals AddressSanitizer with a macro, clang with a feature. */
 #if defined(__has_feature)

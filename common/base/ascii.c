@@ -42,6 +42,16 @@ char ascii_upper(char c)
     return ascii_is_lower(c) ? (char)(c & ~0x20) : c;
 }
 
+bool str_equal_nocase(struct str a, struct str b)
+{
+    if (a.n != b.n)
+        return false;
+    for (size_t i = 0; i < a.n; i++)
+        if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+            return false;
+    return true;
+}
+
 int hex_value(char c)
 {
     uint8_t digit = digit_of[(unsigned char)c];

@@ -21,6 +21,7 @@ bool ascii_is_alphanumeric(char c);
 /* Converts a letter; returns everything else unchanged. */
 char ascii_lower(char c);
 char ascii_upper(char c);
+bool str_equal_nocase(struct str a, struct str b); /* letters are equal in either case */
 
 /* The value of a hexadecimal digit, of either case; -1 for any other character. */
 int hex_value(char c);

@@ -21,8 +21,6 @@ bool cell_is_main(const char *name)
 
 bool cell_read(struct str text, char out[CELL_CAPACITY])
 {
-    if (text.p == NULL)
-        text = STR(CELL_MAIN);
     if (!cell_is_name(text))
         return false;
     memcpy(out, text.p, text.n);

@@ -22,8 +22,7 @@
 
 bool cell_is_name(struct str text);
 bool cell_is_main(const char *name); /* true for NULL */
-/* Reads a name; STR_NONE is `main`, since programs without cells send none. False leaves *out
-   untouched. */
+/* Reads a name. False leaves *out untouched. */
 MUST_CHECK bool cell_read(struct str text, char out[CELL_CAPACITY]);
 /* Whether `list`, names separated by commas, has that name; and whether a list is valid: one or
    more names, none twice. */

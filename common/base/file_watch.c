@@ -32,8 +32,8 @@ static bool is_same(const struct file_state *a, const struct file_state *b)
 /* A time in the future, of another machine's clock, does not make a file young for long. */
 static bool is_young(const struct file_state *state)
 {
-    const int64_t age_us =
-        clock_us() - (state->changed.tv_sec * INT64_C(1000000) + state->changed.tv_nsec / 1000);
+    const int64_t age_us = clock_machine_us() - (state->changed.tv_sec * INT64_C(1000000) +
+                                                 state->changed.tv_nsec / 1000);
 
     return state->size >= 0 && age_us > -YOUNG_US && age_us < YOUNG_US;
 }

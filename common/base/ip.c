@@ -168,6 +168,12 @@ struct network network_wide(const struct address *address)
     return network_around(address, 24, 48);
 }
 
+void network_key(const struct network *network, uint8_t key[16])
+{
+    memcpy(key, network->base.b, 16);
+    key[9] = (uint8_t)network->bits; /* zero in all of them */
+}
+
 /* -- lists of networks ------------------------------------------------------------------------- */
 
 bool networks_parse(struct str text, struct networks *out, struct str *wrong)

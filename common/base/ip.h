@@ -62,6 +62,8 @@ bool network_equal(const struct network *a, const struct network *b);
    the remaining bits. And the network that one person can easily get: a /24 or a /48. */
 struct network network_near(const struct address *address);
 struct network network_wide(const struct address *address);
+/* Of one of these two: no other has the same key. */
+void network_key(const struct network *network, uint8_t key[16]);
 
 /* -- lists of networks ------------------------------------------------------------------------- */
 

@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/must.h"
 #include "common/base/str.h"
 
 /* LOG_OFF is only for log_open(): nothing is written. */
@@ -49,10 +50,5 @@ uint64_t log_dropped(void); /* how many lines could not be written so far */
 #define LOG(level, message, ...)                                                                   \
     log_write((level), (message), (struct log_field[]){{0}, ##__VA_ARGS__} + 1,                    \
               sizeof((struct log_field[]){{0}, ##__VA_ARGS__}) / sizeof(struct log_field) - 1)
-
-/* For our own invariants: if one is broken, logs file, line and condition, then aborts. Always
-   compiled in. Never use it for input, network or database. */
-#define must(cond) ((cond) ? (void)0 : log_bug(#cond, __FILE__, __LINE__))
-_Noreturn void log_bug(const char *condition, const char *file, int line);
 
 #endif

@@ -12,7 +12,8 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "common/base/log.h"
+#include "common/base/must.h"
+#include "common/base/str.h"
 
 enum {
     CAPACITY = 1024 * 1024,

@@ -304,7 +304,7 @@ static void render_process(struct buf *out)
     render_seconds(out, started_us);
     begin_process_metric(out, "process_resident_memory_bytes", "gauge", "Resident memory.");
     buf_printf(out, " %" PRId64 "\n", resident_bytes());
-    begin_process_metric(out, "conversations_threads_standing", "gauge",
+    begin_process_metric(out, "conversations_threads_hung", "gauge",
                          "Threads that have not responded for more than three seconds.");
     buf_printf(out, " %zu\n", watchdog_overdue(WATCHDOG_READY_US, NULL));
     begin_process_metric(out, "log_lines_dropped_total", "counter",

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "common/base/ascii.h"
-
 struct str str_of(const char *c_string)
 {
     return c_string != NULL ? (struct str){c_string, strlen(c_string)} : STR_NONE;
@@ -13,16 +11,6 @@ bool str_equal(struct str a, struct str b)
 {
     /* memcmp() must not see NULL, not even for no bytes. */
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool str_equal_nocase(struct str a, struct str b)
-{
-    if (a.n != b.n)
-        return false;
-    for (size_t i = 0; i < a.n; i++)
-        if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
-            return false;
-    return true;
 }
 
 bool str_starts(struct str s, struct str prefix)

@@ -34,7 +34,6 @@ struct str {
 
 struct str str_of(const char *c_string); /* NULL gives STR_NONE */
 bool str_equal(struct str a, struct str b);
-bool str_equal_nocase(struct str a, struct str b); /* ASCII letters only */
 bool str_starts(struct str s, struct str prefix);
 struct str str_skip(struct str s, size_t n); /* without its first n bytes; n is capped */
 struct str str_trim_ows(struct str s);       /* without spaces and tabs at both ends */

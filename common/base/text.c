@@ -6,7 +6,7 @@
 #include <wctype.h>
 
 #include "common/base/ascii.h"
-#include "common/base/log.h"
+#include "common/base/must.h"
 
 /* -- code points ------------------------------------------------------------------------------- */
 

@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-extern const char version_text[];     /* "0.1.0", "0.1.0-dev.g76def9e01a2b": as semver.org has it */
+extern const char version_text[];     /* "1.0.0", "1.0.0-dev.g76def9e01a2b": as semver.org has it */
 extern const char version_revision[]; /* "76def9e01a2b", "76def9e01a2b-dirty", "unknown" */
 
 /* The output of --version. Returns the program's exit code. */

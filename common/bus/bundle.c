@@ -17,6 +17,19 @@ enum {
 
 #define IS_COMPRESSED UINT32_C(0x80000000)
 
+static bool wipes; /* set before there are threads */
+
+void bundle_wipe_what_is_freed(void)
+{
+    wipes = true;
+}
+
+void bundle_wipe(void *p, size_t n)
+{
+    if (wipes && n > 0)
+        explicit_bzero(p, n);
+}
+
 /* -- writing --------------------------------------------------------------------------------- */
 
 struct str bus_trimmed(const char *value)
@@ -30,11 +43,20 @@ struct str bus_trimmed(const char *value)
 
 static void reserve(struct bundle_writer *writer, size_t n)
 {
+    char *p;
+
     if (writer->capacity - writer->n >= n)
         return;
     writer->capacity = writer->n == 0 ? n : (writer->n + n) * 2;
-    writer->p = realloc(writer->p, writer->capacity);
-    must(writer->p != NULL);
+    p = wipes ? malloc(writer->capacity) : realloc(writer->p, writer->capacity);
+    must(p != NULL);
+    if (wipes && writer->n > 0) {
+        memcpy(p, writer->p, writer->n);
+        bundle_wipe(writer->p, writer->n);
+    }
+    if (wipes)
+        free(writer->p);
+    writer->p = p;
 }
 
 static void put(struct bundle_writer *writer, const void *p, size_t n)
@@ -136,12 +158,14 @@ void bundle_append(struct bundle_writer *writer, const struct bundle_writer *oth
 
 void bundle_clear(struct bundle_writer *writer)
 {
+    bundle_wipe(writer->p, writer->n);
     writer->n = 0;
     writer->n_items = 0;
 }
 
 void bundle_release(struct bundle_writer *writer)
 {
+    bundle_wipe(writer->p, writer->n);
     free(writer->p);
     *writer = (struct bundle_writer){.p = NULL};
 }

@@ -1,5 +1,5 @@
 /*
- * bundle - several requests of one subject, or the replies to them, as the body of one message.
+ * bundle - one or more requests for one subject, or replies to them, as the body of one message.
  *
  * What     A bundle is a sequence of items. An item is the handle that ties a reply to its request,
  *          its headers, and its body:
@@ -23,12 +23,11 @@
 #include <stdint.h>
 
 #include "common/base/str.h"
-#include "common/bus/bus.h"
 
 enum {
     BUNDLE_ITEMS_MAX = 64,
     /* A bundle stays in memory as long as any of its items: in an actor while a request waits, in
-       the gateway while a client reads slowly. This limit bounds what one item can keep. A reply
+       the gateway while a client reads slowly. This limit bounds what one item can keep. An item
        that travels alone may be larger. */
     BUNDLE_BYTES_MAX = 64 * 1024,
     /* A larger body travels alone: a bundle would gain nothing. */
@@ -39,6 +38,13 @@ enum {
     BUNDLE_COMPRESS_MIN = 4 * 1024,
     /* A larger body is not compressed, so no reader allocates more for the bodies of a bundle. */
     BUNDLE_COMPRESS_MAX = 16 * 1024 * 1024,
+};
+
+struct bus_header {
+    const char *name; /* from proto/headers.h */
+    /* NUL-terminated, no CR or LF. Leading and trailing blanks are dropped. A header whose value is
+       empty or only blanks is left out, since nats.c would read the next header as its value. */
+    const char *value;
 };
 
 struct bundle_item {
@@ -54,11 +60,9 @@ struct bundle_writer {
     unsigned n_items;
 };
 
-/* As in bus_publish(), drops leading and trailing blanks of values, and headers whose value is
-   empty. */
 void bundle_add(struct bundle_writer *writer, uint64_t handle, const struct bus_header *headers,
                 size_t n_headers, struct str body);
-/* The same for a reader that takes compressed bodies: compressed if that makes it an eighth smaller. */
+/* The same for a reply, whose body may be compressed: if that makes it an eighth smaller. */
 void bundle_add_compressed(struct bundle_writer *writer, uint64_t handle,
                            const struct bus_header *headers, size_t n_headers, struct str body);
 /* Adds the items of another writer. */
@@ -74,6 +78,11 @@ static inline struct str bundle_bytes(const struct bundle_writer *writer)
 /* Empties it and keeps its memory. */
 void bundle_clear(struct bundle_writer *writer);
 void bundle_release(struct bundle_writer *writer);
+
+/* From now on what items held is overwritten before it is freed. Call before threads start. */
+void bundle_wipe_what_is_freed(void);
+/* Overwrites it, if that is so: before what held items is freed. */
+void bundle_wipe(void *p, size_t n);
 
 /* Reads the item at the beginning of *rest and moves *rest past it. False: *rest is empty, or
    malformed from there on. */

@@ -1,56 +1,43 @@
-/* Opening and closing, with the last messages. nats.c reads and writes only on the owner's thread. */
-
 #include "common/bus/bus.h"
 
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/bus/bus_internal.h"
+#include "common/bus/bus_parts.h"
 
-enum {
-    SOCKETS_MAX = 2, /* that can be waited for in addition to the bus */
-    GOODBYE_MS = 500,
-};
+enum { SOCKETS_MAX = 2 }; /* that can be waited for in addition to the bus */
+
+static struct bus_link *in_use(const struct bus *bus)
+{
+    return atomic_load(&bus->links.in_use);
+}
+
+/* -- opening and closing ------------------------------------------------------------------------- */
+
+/* What this step has collected. */
+static void send_collected(struct bus *bus)
+{
+    requests_send(&bus->requests);
+    replies_send(&bus->replies, in_use(bus));
+}
 
 static void release(struct bus *bus)
 {
-    bus_bundles_send(bus);
-    bus_bundles_release(bus);
-    while (bus->mailboxes != NULL) {
-        struct bus_mailbox *next = bus->mailboxes->next;
-        bus_mailbox_free(bus->mailboxes);
-        bus->mailboxes = next;
-    }
-    bus_free_deferred();
+    links_close(&bus->links);
+    send_collected(bus); /* frees it */
+    requests_release(&bus->requests);
+    subscriptions_free(&bus->subscriptions);
+    links_release(&bus->links);
+    message_free_deferred();
     nats_ReleaseThreadMemory();
-    pthread_mutex_destroy(&bus->link_lock);
-    for (int i = 0; i < BUS_LINKS; i++)
-        sem_destroy(&bus->links[i].closed);
-    close(bus->wake_fd);
-    close(bus->changed_fd);
-    close(bus->stop_dialing_fd);
-    free(bus->inbox.silent);
     free(bus->inbox_prefix);
     free(bus);
-}
-
-static void open_events(struct bus *bus)
-{
-    struct epoll_event event = {.events = EPOLLIN};
-
-    bus->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    bus->stop_dialing_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    bus->changed_fd = epoll_create1(EPOLL_CLOEXEC);
-    must(bus->wake_fd >= 0 && bus->stop_dialing_fd >= 0 && bus->changed_fd >= 0);
-    must(epoll_ctl(bus->changed_fd, EPOLL_CTL_ADD, bus->wake_fd, &event) == 0);
 }
 
 struct bus *bus_connect(const struct bus_options *options)
@@ -65,145 +52,125 @@ struct bus *bus_connect(const struct bus_options *options)
     }
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     must(bus->inbox_prefix != NULL);
-    open_events(bus);
-    must(pthread_mutex_init(&bus->link_lock, NULL) == 0);
-    for (int i = 0; i < BUS_LINKS; i++) {
-        bus->links[i].bus = bus;
-        atomic_init(&bus->links[i].socket, -1);
-        must(sem_init(&bus->links[i].closed, 0, 0) == 0);
-    }
-
+    bus->subscriptions.taker = bus;
+    replies_init(&bus->replies, bus);
+    links_init(&bus->links, &bus->options, &bus->subscriptions, &bus->requests);
+    requests_init(&bus->requests, bus->links.wake_fd);
     if (!bus_can_use(options, why)) {
         LOG(LOG_ERROR, "the settings of the bus cannot be used", log_str("error", why));
+        links_end(&bus->links);
         release(bus);
         return NULL;
     }
-    bus_dial(bus);
+    links_dial(&bus->links);
     return bus;
-}
-
-static void write_rest(struct bus_link *link, int64_t until_us)
-{
-    struct pollfd fd = {.events = POLLOUT};
-
-    for (bus_link_push(link);
-         atomic_load(&link->write_wanted) && bus_link_can_call(link) && clock_mono_us() < until_us;
-         bus_link_push(link)) {
-        fd.fd = atomic_load(&link->socket);
-        (void)poll(&fd, 1, GOODBYE_MS / 10);
-    }
-}
-
-static void say_goodbye(struct bus_link *link)
-{
-    const int64_t until_us = clock_mono_us() + GOODBYE_MS * 1000;
-
-    write_rest(link, until_us);
-    bus_say_goodbye(link, until_us);
 }
 
 void bus_free(struct bus *bus)
 {
     if (bus == NULL)
         return;
-    atomic_store(&bus->closing, true);
-    must(eventfd_write(bus->stop_dialing_fd, 1) == 0);
-    bus_end_dialing(bus);
-    bus_move_abort(bus);
+    links_end(&bus->links);
     (void)bus_flush(bus);
-    for (int i = 0; i < BUS_LINKS; i++) {
-        struct bus_link *link = &bus->links[i];
-
-        if (link->nats == NULL)
-            continue;
-        if (bus_link_can_call(link))
-            say_goodbye(link);
-        bus_link_close(link);
-        if (link == atomic_load(&bus->link))
-            atomic_store(&bus->link, NULL);
-        bus_link_release(link);
-    }
     release(bus);
+}
+
+void bus_wipe_what_is_freed(void)
+{
+    bundle_wipe_what_is_freed();
+}
+
+void bus_metrics_open(void)
+{
+    links_metrics_open();
+}
+
+/* -- its state ----------------------------------------------------------------------------------- */
+
+bool bus_is_up(const struct bus *bus)
+{
+    return link_can_call(in_use(bus));
+}
+
+enum bus_trouble bus_trouble(const struct bus *bus)
+{
+    return bus_is_up(bus) ? BUS_UP : atomic_load(&bus->links.dialer.trouble);
+}
+
+const char *bus_trouble_text(enum bus_trouble trouble)
+{
+    static const char *const texts[] = {
+        [BUS_UNREACHABLE] = "the bus is unreachable",
+        [BUS_DENIED] = "the bus refused the user or the password",
+        [BUS_SMALL] = "max_payload of the bus is below 8MB",
+        [BUS_UP] = NULL,
+    };
+
+    return texts[trouble];
 }
 
 uint64_t bus_permission_violations(const struct bus *bus)
 {
-    return atomic_load(&bus->violations);
+    return atomic_load(&bus->links.denials);
 }
 
-_Thread_local bool bus_owner_is_inside;
+uint64_t bus_lost_replies(const struct bus *bus)
+{
+    return atomic_load(&bus->replies.n_lost);
+}
+
+/* -- driving it ---------------------------------------------------------------------------------- */
 
 void bus_wake(struct bus *bus)
 {
-    (void)eventfd_write(bus->wake_fd, 1); /* fails only if it is already signalled */
+    (void)eventfd_write(bus->links.wake_fd, 1); /* fails only if it is already signalled */
 }
 
 int bus_socket(const struct bus *bus)
 {
-    const struct bus_link *link = atomic_load(&bus->link);
+    const struct bus_link *link = in_use(bus);
 
     return link != NULL ? atomic_load(&link->socket) : -1;
 }
 
 int bus_changed_fd(const struct bus *bus)
 {
-    return bus->changed_fd;
+    return bus->links.changed_fd;
 }
 
 bool bus_changed(struct bus *bus)
 {
     eventfd_t count;
-    (void)eventfd_read(bus->wake_fd, &count);
-    bus_bundles_heed_denials(bus);
-    bus_move_adopt(bus);
-    bus_move_read(bus);
+    (void)eventfd_read(bus->links.wake_fd, &count);
+    links_move(&bus->links);
+    links_read_left(&bus->links);
     (void)bus_flush(bus);
-    bus_bundles_deliver_unsent(bus);
-    unsigned n = atomic_load(&bus->n_changes);
+    requests_deliver_unsent(&bus->requests);
+    unsigned n = atomic_load(&bus->links.n_changes);
     bool is_another = n != bus->n_changes_seen;
     bus->n_changes_seen = n;
     return is_another;
 }
 
-void bus_read(struct bus *bus, struct bus_link *link)
-{
-    bus_owner_is_inside = true;
-    natsConnection_ProcessReadEvent(link->nats);
-    bus_owner_is_inside = false;
-    bus_inbox_deliver(bus);
-    bus_bundles_deliver(bus);
-}
-
 void bus_process(struct bus *bus)
 {
-    if (bus_is_up(bus))
-        bus_read(bus, atomic_load(&bus->link));
+    links_read(&bus->links);
 }
 
 void bus_push(struct bus *bus)
 {
-    struct bus_link *link = atomic_load(&bus->link);
-
-    bus_bundles_send(bus);
-    if (link != NULL)
-        bus_link_push(link);
-    bus_move_push(bus);
+    send_collected(bus);
+    links_push(&bus->links);
 }
 
 bool bus_flush(struct bus *bus)
 {
-    struct bus_link *link;
-
-    bus_bundles_send(bus); /* over the link that was up when they were added */
-    bus_link_step(bus);
-    bus_inbox_sweep(bus);
-    bus_defer_frees();
+    send_collected(bus); /* over the link that was up when they were added */
+    links_step(&bus->links);
+    requests_sweep(&bus->requests);
+    message_defer_frees();
     bus_push(bus);
-    link = atomic_load(&bus->link);
-    if (link == NULL)
-        return true;
-    link->blocked = bus_link_can_call(link) && atomic_load(&link->write_wanted);
-    return !link->blocked;
+    return links_are_flushed(&bus->links);
 }
 
 void bus_wait(struct bus *bus, int timeout_ms)
@@ -215,7 +182,7 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
 {
     const bool flushed = bus_flush(bus);
     struct pollfd fds[2 + SOCKETS_MAX] = {
-        {.fd = bus->changed_fd, .events = POLLIN},
+        {.fd = bus->links.changed_fd, .events = POLLIN},
         {.fd = bus_socket(bus), .events = (short)(flushed ? POLLIN : POLLIN | POLLOUT)},
     };
     int n_ready;
@@ -223,7 +190,7 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
     must(n <= SOCKETS_MAX);
     for (size_t i = 0; i < n; i++)
         fds[2 + i] = others[i];
-    timeout_ms = bus_move_wait_ms(bus, timeout_ms);
+    timeout_ms = links_wait_ms(&bus->links, timeout_ms);
     watchdog_kick_at(clock_mono_us() + timeout_ms * INT64_C(1000));
     n_ready = poll(fds, 2 + n, timeout_ms);
     watchdog_kick();
@@ -236,4 +203,45 @@ void bus_wait_with_sockets(struct bus *bus, struct pollfd *others, size_t n, int
     /* Read only when there is something: with TLS nats.c would wait for the rest of a record. */
     if (fds[1].revents & (POLLIN | POLLHUP | POLLERR))
         bus_process(bus);
+}
+
+/* -- messages ------------------------------------------------------------------------------------ */
+
+struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group)
+{
+    return subscriptions_add(&bus->subscriptions, subject, group, NULL, NULL);
+}
+
+void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, void *closure)
+{
+    (void)subscriptions_add(&bus->subscriptions, subject, NULL, on_notice, closure);
+}
+
+enum status bus_publish(struct bus *bus, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return link_publish(in_use(bus), subject, reply_to, headers, n_headers, body);
+}
+
+enum status bus_reply(struct bus *bus, struct bus_message *request,
+                      const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return replies_add(&bus->replies, in_use(bus), request, headers, n_headers, body);
+}
+
+void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_awaited,
+                    void *closure)
+{
+    requests_open(&bus->requests, bus->inbox_prefix, on_reply, is_awaited, closure);
+}
+
+enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    return requests_add(&bus->requests, subject, handle, headers, n_headers, body);
+}
+
+enum status bus_send_heartbeat(struct bus *bus, uint64_t handle)
+{
+    return requests_heartbeat(&bus->requests, handle);
 }

@@ -13,8 +13,9 @@
  * Owns     Free the bus with bus_free(). A message taken from a mailbox is the caller's; free it with
  *          bus_message_free(), on any thread.
  * Threads  All calls belong to the owner's thread, except bus_wake(), bus_is_up() and
- *          bus_trouble(), which any thread may call. Replies arrive on the owner's thread, notices on threads of nats.c,
- *          which inherit the owner's signal mask: block the signals that you wait for beforehand.
+ *          bus_trouble(), which any thread may call. Replies arrive on the owner's thread, notices
+ *          on threads of nats.c, which inherit the owner's signal mask: block the signals that you
+ *          wait for beforehand.
  * Fails    ST_UNAVAILABLE = certain that nothing left this process. ST_INTERNAL = the message cannot
  *          be sent at all (larger than the server accepts), and nothing of it was sent.
  *          A server that falls silent during a TLS handshake holds the thread that connects, and
@@ -28,63 +29,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/base/config.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
+#include "common/bus/bundle.h"
+#include "common/bus/bus_message.h"
+#include "common/bus/bus_options.h"
+#include "common/bus/mailbox.h"
 
 struct bus;
-struct bus_mailbox;
-struct bus_message;
 struct pollfd;
-
-enum { BUS_WHY = 400 };
-
-/* PEM files; NULL or empty: not given. If none is given, the connection uses TLS if the URL says
-   tls://, with the system's CA certificates. */
-struct bus_tls {
-    const char *ca_file;              /* CA certificates */
-    const char *cert_file, *key_file; /* client certificate and key */
-    const char *host;                 /* expected host name, if not the URL's */
-};
-
-/* All texts, also those of `tls`, must outlive the bus. */
-struct bus_options {
-    const char *url;           /* bus_url.h; read again with config_current(); never logged */
-    const char *name;          /* shown by the server: service and replica */
-    const struct bus_tls *tls; /* NULL = nothing given */
-    const char *inbox_prefix;  /* of all reply subjects; NULL = "_INBOX" */
-    /* Called on any thread when the link comes up or goes down; may only set atomics and wake a
-       thread. May be NULL. */
-    void (*on_link)(void *closure, bool up);
-    void *closure;
-};
-
-struct bus_header {
-    const char *name; /* from proto/headers.h */
-    /* NUL-terminated, no CR or LF. Leading and trailing blanks are dropped. A header whose value is
-       empty or only blanks is left out, since nats.c would read the next header as its value. */
-    const char *value;
-};
 
 /* Returns at once. The connection is made in the background, retried until it succeeds, and adopted
    in the owner's next step. NULL (logged): bus_can_use() is false. A file that becomes unreadable
    later is logged, and read again. */
 struct bus *bus_connect(const struct bus_options *options);
-/* False: `why` names the setting that is wrong, for example a malformed URL or an unreadable CA. */
-bool bus_can_use(const struct bus_options *options, char why[BUS_WHY]);
 /* Everything published before reaches the server, unless that takes longer than half a second, or a
    second during a move. */
 void bus_free(struct bus *bus);
 bool bus_is_up(const struct bus *bus);
-/* Why it is not up, by the last round of attempts. In the two cases in the middle a server answered,
-   and waiting does not help. */
-enum bus_trouble { BUS_UNREACHABLE, BUS_DENIED, BUS_SMALL, BUS_UP };
-enum bus_trouble bus_trouble(const struct bus *bus);
+enum bus_trouble bus_trouble(const struct bus *bus);    /* why it is not up */
 const char *bus_trouble_text(enum bus_trouble trouble); /* NULL: BUS_UP */
-
-/* Servers whose max_payload is smaller are not used (BUS_SMALL): a page of 100 conversations with as
-   many and as long attributes as possible is 7 MB. */
-#define BUS_PAYLOAD_MIN (8 * 1024 * 1024)
 
 /* From now on the body of each message, received or published, is overwritten before it is freed:
    for processes whose messages hold passwords or tokens. Call before threads start. Bytes in the
@@ -124,26 +88,9 @@ void bus_push(struct bus *bus);
 /* -- serving --------------------------------------------------------------------------------- */
 
 /* Subscribes to `subject` (may hold wildcards) as a member of `group`. NULL = without a group:
-   every subscriber gets every message, and may get one twice during a move. Holds for all links. */
+   every subscriber gets every message, and may get one twice during a move. Holds for all links.
+   Requests from bus_request() come in bundles (bundle.h), which the mailbox takes apart. */
 struct bus_mailbox *bus_serve(struct bus *bus, const char *subject, const char *group);
-/* Also takes bundles for its subject, which must not hold wildcards; their items come as ordinary
-   messages. */
-void bus_serve_bundles(struct bus_mailbox *mailbox);
-/* The oldest waiting message, or NULL; bundles and single messages alternate. Never blocks. */
-struct bus_message *bus_take(struct bus_mailbox *mailbox);
-size_t bus_waiting(struct bus_mailbox *mailbox);
-/* Stops messages from being routed here. Those that wait or are in flight can still be taken: keep
-   processing until bus_is_drained(), which takes 5 s at most. Holds for later links, too. */
-void bus_stop_serving(struct bus_mailbox *mailbox);
-bool bus_is_drained(struct bus_mailbox *mailbox);
-/* Subscribes again after bus_stop_serving(); messages not taken by then are lost. */
-void bus_serve_again(struct bus_mailbox *mailbox);
-
-struct str bus_message_subject(const struct bus_message *message);
-struct str bus_message_body(const struct bus_message *message);
-struct str bus_message_reply_to(const struct bus_message *message); /* STR_NONE: no reply */
-struct str bus_message_header(struct bus_message *message, const char *name); /* STR_NONE: none */
-void bus_message_free(struct bus_message *message);
 
 /* -- sending --------------------------------------------------------------------------------- */
 
@@ -152,57 +99,33 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* Answers a request, over the link that it came by if that still exists; without a reply subject it
-   does nothing. Replies to requests of one bundle that are sent in one step travel together: if the
-   link is lost before the step ends, they count as lost. */
+/* Answers a request; without a reply subject it does nothing. Any bus whose user owns the request's
+   mailbox can do so, on its own thread; a plain message only the bus that has taken it, as long as
+   the link that it came by is open (allow_responses of nats-server). The replies of one step to one bundle, from
+   the bus that has taken it, travel together: if the link is lost before the step ends, they count
+   as lost. */
 MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
                                  const struct bus_header *headers, size_t n_headers,
                                  struct str body);
 /* How many replies could not be sent at the end of their step. Any thread. */
 uint64_t bus_lost_replies(const struct bus *bus);
 
-/* The same in two steps, the first on any thread. The message is the caller's until bus_send(),
-   which takes it whatever the result. NULL: it cannot be built. */
-struct bus_message *bus_message_new(const char *subject, const struct bus_header *headers,
-                                    size_t n_headers, struct str body);
-struct bus_message *bus_reply_new(const struct bus_message *request,
-                                  const struct bus_header *headers, size_t n_headers,
-                                  struct str body);
-MUST_CHECK enum status bus_send(struct bus *bus, struct bus_message *message);
-
 /* -- requests without blocking --------------------------------------------------------------- */
-
-enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
-
-/* Called on the owner's thread from within bus_process(), bus_changed() or bus_wait(); may send
-   further requests. `message` is the callee's for BUS_REPLY and NULL for BUS_NO_RESPONDERS. */
-typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
-                             struct bus_message *message);
-/* Whether the reply to a request is still awaited. Called from time to time on the owner's thread,
-   as the bus has no table of requests and no timeouts. False: the bus stops listening for that
-   reply, and drops it if it still comes. */
-typedef bool (*bus_awaited_fn)(void *closure, uint64_t handle);
 
 /* Opens the one inbox of this connection. Call once, before the first bus_request(). */
 void bus_open_inbox(struct bus *bus, bus_reply_fn on_reply, bus_awaited_fn is_awaited,
                     void *closure);
-/* Publishes with a reply subject of its own. The reply comes with `handle`, at most once, and
-   perhaps after the caller has stopped waiting; the caller must not use a handle twice. Requests in
-   flight when the link goes down may get no reply. */
+/* The requests of one step to one subject leave in one message, a bundle, at the end of the step or
+   when it is full, and reach one mailbox; one with a large body leaves at once, alone. The replies
+   come to PREFIX.ID.SUBJECT.N, where ID is this inbox: a user who owns the subject's mailbox may be
+   permitted to publish there, and nowhere else in the inbox.
+   The reply comes with `handle`, at most once, and perhaps after the caller has stopped waiting; the
+   caller must not use a handle twice. It is BUS_NO_RESPONDERS if no mailbox takes the request, or if
+   the link is lost before the step ends; if the server denies the request, there is none. Requests
+   in flight when the link goes down may get no reply. */
 MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_t handle,
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
-
-/* The same for a subject whose mailboxes take bundles: the requests of one step travel in one
-   message, to SUBJECT.bundle, and reach one mailbox. All replies come to a subject below
-   PREFIX.ID.SUBJECT, so that a service needs no permission for more of an inbox. If no mailbox
-   takes bundles, or the server does not permit them, requests travel one by one. If the link is
-   lost before the step ends, the reply is BUS_NO_RESPONDERS. */
-MUST_CHECK enum status bus_request_bundled(struct bus *bus, const char *subject, uint64_t handle,
-                                           const struct bus_header *headers, size_t n_headers,
-                                           struct str body);
-#define BUS_BUNDLE_SUFFIX ".bundle"
-#define BUS_HEADERS_MAX   16 /* of a request that travels in a bundle */
 
 /* Sends an empty message to the bus' own inbox. While the server is alive it soon comes back as a
    BUS_REPLY with `handle`. */
@@ -218,9 +141,7 @@ MUST_CHECK enum status bus_call(struct bus *bus, const char *subject,
 
 /* -- notices: published to all listeners ----------------------------------------------------- */
 
-/* Called on a nats.c thread; during a move perhaps twice for one message. `message` stays the
-   bus's. */
-typedef void (*bus_notice_fn)(void *closure, struct bus_message *message);
+/* `on_notice` runs on threads of nats.c. */
 void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, void *closure);
 
 /* How many publishes and subscriptions the server refused because this user lacks permission; a
@@ -228,29 +149,5 @@ void bus_listen(struct bus *bus, const char *subject, bus_notice_fn on_notice, v
 uint64_t bus_permission_violations(const struct bus *bus);
 /* Also counts them in a metric, for all buses of the process. Call once, before threads start. */
 void bus_metrics_open(void);
-
-/*
- * settings - the TLS settings of every program on the bus: rows for its table of settings.
- *
- *     struct my_config { const char *nats_url; struct bus_tls bus_tls; };
- *     static const struct setting settings[] = {..., BUS_TLS_SETTINGS(struct my_config, bus_tls)};
- *
- * Threads  Constants.
- */
-
-#define BUS_TLS_SETTING(of, field, name_, meaning_)                                                \
-    {                                                                                              \
-        .name = (name_), .type = SETTING_STRING, .offset = offsetof(of, field), .fallback = "",    \
-        .meaning = (meaning_)                                                                      \
-    }
-#define BUS_TLS_SETTINGS(of, member)                                                               \
-    BUS_TLS_SETTING(of, member.ca_file, "NATS_CA_FILE",                                            \
-                    "CA certificates for the connection to NATS, in PEM; enables TLS"),            \
-        BUS_TLS_SETTING(of, member.cert_file, "NATS_CERT_FILE",                                    \
-                        "Client certificate for the connection to NATS, with its chain, in PEM"),  \
-        BUS_TLS_SETTING(of, member.key_file, "NATS_KEY_FILE", "Its private key, in PEM"),          \
-        BUS_TLS_SETTING(                                                                           \
-            of, member.host, "NATS_TLS_HOST",                                                      \
-            "Host name expected in the certificate of NATS; empty = the host in NATS_URL")
 
 #endif

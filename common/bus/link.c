@@ -1,48 +1,44 @@
-/*
- * The life of a connection: adopted by the owner once it is dialed, and closed when it is lost, which
- * is when the next one is dialed. nats.c never reconnects by itself.
- */
+#include "common/bus/link.h"
+
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/metrics.h"
-#include "common/bus/bus_internal.h"
+#include "common/bus/bus_options.h"
+#include "common/bus/message.h"
 
-/* -- what nats.c tells, on its own threads and often under its lock ----------------------- */
+enum {
+    /* How many bytes may wait in memory for a socket that takes no more. The messages of one step
+       come on top, as they are first written at its end: for an actor, the replies of a batch, which
+       is small if they are large. An actor begins no other batch while some of it waits. */
+    BACKLOG_MAX = 8 * 1024 * 1024,
+    REST_MS = 50, /* how long a write of the rest waits for the socket, at a time */
+};
 
-static void tell_link(struct bus *bus)
+/* True on the owner's thread while it is inside nats.c. It flushes at the end of its step anyway,
+   so a request to write needs no wake-up then. */
+static _Thread_local bool owner_is_inside;
+
+static void wake(const struct bus_link *link)
 {
-    pthread_mutex_lock(&bus->link_lock);
-    bool up = bus_is_up(bus);
-    if (up != bus->link_told) {
-        bus->link_told = up;
-        if (bus->options.on_link != NULL)
-            bus->options.on_link(bus->options.closure, up);
-    }
-    pthread_mutex_unlock(&bus->link_lock);
+    (void)eventfd_write(link->wake_fd, 1); /* fails only if it is already signalled */
 }
 
-/* For a link that is not in use yet, bus_adopt() reports the change. nats.c closes a lost socket
-   after this call. */
+/* -- what nats.c tells, on its own threads and often under its lock ------------------------------ */
+
 static void set_socket(struct bus_link *link, int socket)
 {
-    struct bus *const bus = link->bus;
-    const struct bus_link *in_use;
-
-    pthread_mutex_lock(&bus->link_lock);
+    pthread_mutex_lock(&link->lock);
     atomic_store(&link->socket, socket);
-    pthread_mutex_unlock(&bus->link_lock);
-    in_use = atomic_load(&bus->link);
-    if (in_use == NULL || in_use == link)
-        atomic_fetch_add(&bus->n_changes, 1);
-    tell_link(bus);
-    bus_wake(bus);
+    pthread_mutex_unlock(&link->lock);
+    link->events->on_socket(link->closure, link);
+    wake(link);
 }
 
 static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, natsSock socket)
@@ -69,8 +65,8 @@ static natsStatus on_write(void *user_data, bool add)
 {
     struct bus_link *link = user_data;
     atomic_store(&link->write_wanted, add);
-    if (add && !bus_owner_is_inside)
-        bus_wake(link->bus);
+    if (add && !owner_is_inside)
+        wake(link);
     return NATS_OK;
 }
 
@@ -80,16 +76,11 @@ static natsStatus on_detach(void *user_data)
     return NATS_OK;
 }
 
-static bool is_closing(const struct bus_link *link)
-{
-    return atomic_load(&link->closing) || atomic_load(&link->bus->closing);
-}
-
 static void on_lame(natsConnection *nats, void *closure)
 {
     struct bus_link *link = closure;
     atomic_store(&link->is_lame, true);
-    bus_wake(link->bus);
+    wake(link);
 }
 
 static void on_closed(natsConnection *nats, void *closure)
@@ -97,50 +88,22 @@ static void on_closed(natsConnection *nats, void *closure)
     struct bus_link *link = closure;
     const char *error = NULL;
 
-    if (!is_closing(link)) {
+    if (!atomic_load(&link->closing)) {
         (void)natsConnection_GetLastError(nats, &error);
         LOG(LOG_WARNING, "bus connection lost; reconnecting", log_str("error", error));
         atomic_store(&link->ended, true);
-        bus_wake(link->bus);
+        wake(link);
     }
     sem_post(&link->closed);
 }
 
-static struct metric *violations; /* of all buses of the process */
-
-void bus_metrics_open(void)
-{
-    violations = metric_counter("conversations_bus_permission_violations_total", NULL,
-                                "Messages and subscriptions that the bus denied");
-}
-
-static void note_denial(const struct bus_link *link, const char *text)
-{
-    struct bus *const bus = link->bus;
-    struct bus_denial *denial;
-
-    pthread_mutex_lock(&bus->link_lock);
-    if (bus->n_denials < BUS_DENIALS_MAX) {
-        denial = &bus->denials[bus->n_denials++];
-        denial->link = link == atomic_load(&bus->link) ? atomic_load(&bus->n_changes) : 0;
-        (void)snprintf(denial->text, sizeof(denial->text), "%s", text);
-    }
-    pthread_mutex_unlock(&bus->link_lock);
-    atomic_fetch_add(&bus->unpublished, 1);
-}
-
 /* The server's error text names the subject. */
-static void note_violation(const struct bus_link *link)
+static void note_denial(const struct bus_link *link)
 {
-    struct bus *const bus = link->bus;
     const char *text = nats_GetLastError(NULL);
 
-    atomic_fetch_add(&bus->violations, 1);
-    if (text != NULL && strcasestr(text, "for publish") != NULL)
-        note_denial(link, text);
-    bus_wake(bus); /* for the thread that waits for a reply */
-    if (violations != NULL)
-        metric_add(violations, 1);
+    link->events->on_denied(link->closure, text != NULL && strcasestr(text, "for publish") != NULL);
+    wake(link); /* for the thread that waits for a reply */
     LOG(LOG_ERROR, "bus denied a permission of this user",
         log_str("error", text != NULL ? text : "permission violation"));
 }
@@ -149,12 +112,12 @@ static void on_error(natsConnection *nats, natsSubscription *sub, natsStatus err
 {
     const struct bus_link *link = closure;
     if (error == NATS_NOT_PERMITTED)
-        note_violation(link);
+        note_denial(link);
     else
         LOG(LOG_WARNING, "bus reports an error", log_str("error", natsStatus_GetText(error)));
 }
 
-natsStatus bus_set_callbacks(struct bus_link *link, natsOptions *o)
+static natsStatus set_callbacks(struct bus_link *link, natsOptions *o)
 {
     natsStatus s = natsOptions_SetEventLoop(o, link, on_attach, on_read, on_write, on_detach);
     if (s == NATS_OK)
@@ -166,38 +129,82 @@ natsStatus bus_set_callbacks(struct bus_link *link, natsOptions *o)
     return s;
 }
 
-/* -- adopting ------------------------------------------------------------------------------- */
+/* -- its life ------------------------------------------------------------------------------------ */
 
-void bus_adopt(struct bus *bus, struct bus_link *link)
+void link_init(struct bus_link *link, int number, int wake_fd, const struct link_events *events,
+               void *closure)
 {
-    for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
-        bus_mailbox_attach(m, link);
-    atomic_store(&bus->link, link);
-    atomic_fetch_add(&bus->n_changes, 1);
-    tell_link(bus);
+    *link = (struct bus_link){
+        .number = number, .wake_fd = wake_fd, .events = events, .closure = closure};
+    atomic_init(&link->socket, -1);
+    must(pthread_mutex_init(&link->lock, NULL) == 0 && sem_init(&link->closed, 0, 0) == 0);
 }
 
-/* -- closing --------------------------------------------------------------------------------- */
+void link_destroy(struct bus_link *link)
+{
+    must(link->nats == NULL);
+    sem_destroy(&link->closed);
+    pthread_mutex_destroy(&link->lock);
+}
+
+natsStatus link_connect(struct bus_link *link, natsOptions *options)
+{
+    must(set_callbacks(link, options) == NATS_OK);
+    return natsConnection_Connect(&link->nats, options);
+}
+
+void link_close(struct bus_link *link)
+{
+    natsConnection_Close(link->nats);
+    while (sem_wait(&link->closed) != 0)
+        ; /* interrupted by a signal */
+}
+
+void link_release(struct bus_link *link)
+{
+    natsConnection_Destroy(link->nats);
+    link->nats = NULL;
+    atomic_store(&link->write_wanted, false);
+    atomic_store(&link->is_lame, false);
+    atomic_store(&link->ended, false);
+    atomic_store(&link->closing, false);
+    atomic_store(&link->is_closed, false);
+    link->blocked = false;
+}
+
+static void write_rest(struct bus_link *link, int64_t until_us)
+{
+    struct pollfd fd = {.events = POLLOUT};
+
+    for (link_push(link);
+         atomic_load(&link->write_wanted) && link_can_call(link) && clock_mono_us() < until_us;
+         link_push(link)) {
+        fd.fd = atomic_load(&link->socket);
+        (void)poll(&fd, 1, REST_MS);
+    }
+}
 
 /* A copy, since nats.c closes its own when the link is lost. -1: there is none, or too many files
    are open. */
-static int copy_socket(const struct bus_link *link)
+static int copy_socket(struct bus_link *link)
 {
     int copy;
 
-    pthread_mutex_lock(&link->bus->link_lock);
+    pthread_mutex_lock(&link->lock);
     copy = fcntl(atomic_load(&link->socket), F_DUPFD_CLOEXEC, 0);
-    pthread_mutex_unlock(&link->bus->link_lock);
+    pthread_mutex_unlock(&link->lock);
     return copy;
 }
 
 /* Closing a socket with unread bytes would discard what it has sent and the server has not read
    yet. */
-void bus_say_goodbye(const struct bus_link *link, int64_t until_us)
+void link_say_goodbye(struct bus_link *link, int64_t until_us)
 {
-    struct pollfd fd = {.fd = copy_socket(link), .events = POLLIN};
+    struct pollfd fd = {.events = POLLIN};
     char dropped[4096];
 
+    write_rest(link, until_us);
+    fd.fd = copy_socket(link);
     if (fd.fd < 0)
         return; /* no way to see when the server has read everything */
     shutdown(fd.fd, SHUT_WR);
@@ -209,98 +216,102 @@ void bus_say_goodbye(const struct bus_link *link, int64_t until_us)
     close(fd.fd);
 }
 
-void bus_link_close(struct bus_link *link)
-{
-    natsConnection_Close(link->nats);
-    while (sem_wait(&link->closed) != 0)
-        ; /* interrupted by a signal */
-}
+/* -- reading and writing ------------------------------------------------------------------------- */
 
-void bus_link_release(struct bus_link *link)
-{
-    struct bus *const bus = link->bus;
-
-    for (struct bus_mailbox *m = bus->mailboxes; m != NULL; m = m->next)
-        bus_mailbox_detach(m, link);
-    bus_inbox_close(bus, link);
-    bus_bundles_close(bus, link);
-    natsConnection_Destroy(link->nats);
-    link->nats = NULL;
-    atomic_store(&link->write_wanted, false);
-    atomic_store(&link->is_lame, false);
-    atomic_store(&link->ended, false);
-    atomic_store(&link->closing, false);
-    atomic_store(&link->is_closed, false);
-    link->blocked = false;
-}
-
-/* Messages that wait in its subscriptions are lost with it. */
-static void give_up_ended(struct bus *bus)
-{
-    struct bus_link *link = atomic_load(&bus->link);
-
-    if (link == NULL || !atomic_load(&link->ended))
-        return;
-    bus_link_close(link);
-    atomic_store(&bus->link, NULL);
-    bus_link_release(link);
-    tell_link(bus);
-}
-
-void bus_link_step(struct bus *bus)
-{
-    give_up_ended(bus);
-    if (atomic_load(&bus->link) == NULL && atomic_load(&bus->dialed) != NULL) {
-        bus_end_dialing(bus);
-        bus_adopt(bus, atomic_exchange(&bus->dialed, NULL));
-        give_up_ended(bus); /* it may have ended before */
-    }
-    if (atomic_load(&bus->link) == NULL && !bus->dialing && !atomic_load(&bus->closing))
-        bus_dial(bus);
-    bus_move_step(bus);
-}
-
-bool bus_is_up(const struct bus *bus)
-{
-    return bus_link_can_call(atomic_load(&bus->link));
-}
-
-enum bus_trouble bus_trouble(const struct bus *bus)
-{
-    return bus_is_up(bus) ? BUS_UP : atomic_load(&bus->trouble);
-}
-
-const char *bus_trouble_text(enum bus_trouble trouble)
-{
-    static const char *const texts[] = {
-        [BUS_UNREACHABLE] = "the bus is unreachable",
-        [BUS_DENIED] = "the bus refused the user or the password",
-        [BUS_SMALL] = "max_payload of the bus is below 8MB",
-        [BUS_UP] = NULL,
-    };
-
-    return texts[trouble];
-}
-
-bool bus_link_can_call(const struct bus_link *link)
+bool link_can_call(const struct bus_link *link)
 {
     return link != NULL && atomic_load(&link->socket) >= 0;
 }
 
-struct bus_link *bus_link_for_reply(struct bus *bus, struct bus_link *via)
+bool link_has_room(const struct bus_link *link)
 {
-    const bool is_of_use = via != NULL && via->bus == bus && !atomic_load(&via->closing) &&
-                           bus_link_can_call(via) &&
-                           (via == atomic_load(&bus->link) || via == bus->move.left);
-
-    return is_of_use ? via : atomic_load(&bus->link);
+    return link_can_call(link) &&
+           !(link->blocked && natsConnection_Buffered(link->nats) > BACKLOG_MAX);
 }
 
-void bus_link_push(struct bus_link *link)
+void link_read(struct bus_link *link)
 {
-    if (!atomic_load(&link->write_wanted) || !bus_link_can_call(link))
+    owner_is_inside = true;
+    natsConnection_ProcessReadEvent(link->nats);
+    owner_is_inside = false;
+}
+
+void link_push(struct bus_link *link)
+{
+    if (!atomic_load(&link->write_wanted) || !link_can_call(link))
         return;
-    bus_owner_is_inside = true;
+    owner_is_inside = true;
     natsConnection_ProcessWriteEvent(link->nats);
-    bus_owner_is_inside = false;
+    owner_is_inside = false;
+}
+
+enum status link_status_of(natsStatus s)
+{
+    switch (s) {
+    case NATS_OK:
+        return ST_OK;
+    case NATS_MAX_PAYLOAD:
+    case NATS_INVALID_ARG:
+    case NATS_INVALID_SUBJECT:
+        return ST_INTERNAL;
+    default:
+        return ST_UNAVAILABLE;
+    }
+}
+
+static natsStatus build(natsMsg **msg, const char *subject, const char *reply_to,
+                        const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    natsStatus s = natsMsg_Create(msg, subject, reply_to, body.p, (int)body.n);
+
+    for (size_t i = 0; s == NATS_OK && i < n_headers; i++) {
+        if (bus_trimmed(headers[i].value).n > 0)
+            s = natsMsgHeader_Set(*msg, headers[i].name, headers[i].value);
+    }
+    return s;
+}
+
+enum status link_publish(const struct bus_link *link, const char *subject, const char *reply_to,
+                         const struct bus_header *headers, size_t n_headers, struct str body)
+{
+    natsMsg *msg = NULL;
+    natsStatus s;
+
+    if (body.n > INT_MAX / 2)
+        return ST_INTERNAL;
+    if (!link_has_room(link))
+        return ST_UNAVAILABLE;
+    s = build(&msg, subject, reply_to, headers, n_headers, body);
+    must(s != NATS_NO_MEMORY);
+    owner_is_inside = true;
+    if (s == NATS_OK)
+        s = natsConnection_PublishMsg(link->nats, msg);
+    owner_is_inside = false;
+    message_discard(msg);
+    return link_status_of(s);
+}
+
+natsStatus link_publish_bytes(const struct bus_link *link, const char *subject,
+                              const char *reply_to, struct str bytes)
+{
+    natsStatus s;
+
+    if (bytes.n > INT_MAX / 2)
+        return NATS_MAX_PAYLOAD;
+    owner_is_inside = true;
+    if (reply_to != NULL)
+        s = natsConnection_PublishRequest(link->nats, subject, reply_to, bytes.p, (int)bytes.n);
+    else
+        s = natsConnection_Publish(link->nats, subject, bytes.p, (int)bytes.n);
+    owner_is_inside = false;
+    return s;
+}
+
+size_t link_queued(natsSubscription *nats)
+{
+    uint64_t n = 0;
+
+    if (nats == NULL || natsSubscription_QueuedMsgs(nats, &n) != NATS_OK)
+        return 0;
+    return (size_t)n;
 }

@@ -1,11 +1,9 @@
-/* The options of nats.c for one attempt to connect, made of the program's settings and of what their
-   files hold now. */
+#include "common/bus/options.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "common/bus/bus_internal.h"
 
 enum {
     /* A silent server is given up when the second ping is due and the first has no answer: after 15 s

@@ -1,138 +1,101 @@
-/* Replies to messages: those to one bundle are collected until the end of the step, large ones
-   compressed. */
-#include <string.h>
+#include "common/bus/replies.h"
 
 #include "common/base/log.h"
-#include "common/bus/bus_internal.h"
 
-static void send_replies(struct bus *bus, struct bus_bundle *bundle)
+void replies_init(struct bus_replies *replies, const void *taker)
 {
-    const struct str bytes = bundle_bytes(&bundle->replies);
-    const struct bus_link *link = bus_link_for_reply(bus, bundle->via);
-    const unsigned n = bundle->replies.n_items;
+    replies->taker = taker;
+    list_init(&replies->answering);
+}
+
+/* The link that the request came by, if it is still open, else the one in use. A server of a cluster
+   learns of a reply subject before it delivers the request; another server may learn of it later. */
+static const struct bus_link *way_back(const struct bus_replies *replies,
+                                       const struct bus_link *in_use,
+                                       const struct bus_parcel *parcel)
+{
+    const struct bus_link *via = parcel->taker == replies->taker ? parcel->via : NULL;
+
+    return link_can_call(via) && !atomic_load(&via->closing) ? via : in_use;
+}
+
+static void send_collected(struct bus_replies *replies, const struct bus_link *in_use,
+                           struct bus_parcel *parcel)
+{
+    const struct bus_link *link = way_back(replies, in_use, parcel);
+    const unsigned n = parcel->replies.n_items;
 
     if (n > 0 &&
-        (!bus_link_can_call(link) ||
-         bus_bundle_publish(link, natsMsg_GetReply(bundle->nats), NULL, bytes) != NATS_OK)) {
-        atomic_fetch_add(&bus->n_lost_replies, n);
+        (!link_can_call(link) || link_publish_bytes(link, natsMsg_GetReply(parcel->nats), NULL,
+                                                    bundle_bytes(&parcel->replies)) != NATS_OK)) {
+        atomic_fetch_add(&replies->n_lost, n);
         LOG(LOG_WARNING, "could not send replies", log_int("replies", n));
     }
-    bundle_release(&bundle->replies);
+    bundle_release(&parcel->replies);
 }
 
-static bool takes_compressed(const char *reply_to)
+/* Where a reply of `n` bytes waits for the end of the step, with the other replies to its bundle. */
+static struct bundle_writer *wait_for_others(struct bus_replies *replies,
+                                             const struct bus_link *link, struct bus_parcel *parcel,
+                                             size_t n)
 {
-    const char *last = strrchr(reply_to, '.');
-
-    return last != NULL && last[1] == BUS_COMPRESSED_MARK;
-}
-
-static void add_reply(struct bundle_writer *writer, const struct bus_message *request,
-                      const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    if (takes_compressed(natsMsg_GetReply(request->bundle->nats)))
-        bundle_add_compressed(writer, request->item.handle, headers, n_headers, body);
-    else
-        bundle_add(writer, request->item.handle, headers, n_headers, body);
-}
-
-/* Where a reply waits for the end of the step, with the other replies to its bundle. */
-static struct bundle_writer *wait_for_others(struct bus *bus, struct bus_bundle *bundle, size_t n)
-{
-    if (!bundle->is_answering) {
-        bundle->is_answering = true;
-        bundle->next_answering = bus->answering;
-        bus->answering = bundle;
-        atomic_fetch_add(&bundle->n_used, 1);
+    if (!list_is_linked(&parcel->link)) {
+        list_add_first(&replies->answering, &parcel->link);
+        atomic_fetch_add(&parcel->n_used, 1);
     }
-    if (bundle->replies.n_items == BUNDLE_ITEMS_MAX || bundle->replies.n + n > BUNDLE_BYTES_MAX)
-        send_replies(bus, bundle);
-    return &bundle->replies;
+    if (parcel->replies.n_items == BUNDLE_ITEMS_MAX || parcel->replies.n + n > BUNDLE_BYTES_MAX)
+        send_collected(replies, link, parcel);
+    return &parcel->replies;
 }
 
-/* A reply that is still large, compressed or not, is published directly: a natsMsg would have to be
+/* One that is still large, compressed or not, is published directly: a natsMsg would have to be
    zeroed, filled and freed. */
-static enum status reply_large(struct bus *bus, const struct bus_link *link,
-                               const struct bus_message *request, const struct bus_header *headers,
-                               size_t n_headers, struct str body)
+static enum status add_apart(struct bus_replies *replies, const struct bus_link *link,
+                             const struct bus_message *request, const struct bus_header *headers,
+                             size_t n_headers, struct str body)
 {
+    struct bus_parcel *parcel = request->parcel;
     struct bundle_writer writer = {.p = NULL};
     natsStatus s = NATS_OK;
 
-    add_reply(&writer, request, headers, n_headers, body);
-    if (writer.n > BUNDLE_BODY_MAX)
-        s = bus_bundle_publish(link, natsMsg_GetReply(request->bundle->nats), NULL,
-                               bundle_bytes(&writer));
+    bundle_add_compressed(&writer, request->item.handle, headers, n_headers, body);
+    if (parcel->taker != replies->taker || writer.n > BUNDLE_BODY_MAX)
+        s = link_publish_bytes(link, natsMsg_GetReply(parcel->nats), NULL, bundle_bytes(&writer));
     else
-        bundle_append(wait_for_others(bus, request->bundle, writer.n), &writer);
+        bundle_append(wait_for_others(replies, link, parcel, writer.n), &writer);
     bundle_release(&writer);
-    return bus_status_of(s);
+    return link_status_of(s);
 }
 
-static enum status reply_in_bundle(struct bus *bus, struct bus_message *request,
-                                   const struct bus_header *headers, size_t n_headers,
-                                   struct str body)
-{
-    const size_t n = bundle_item_size(headers, n_headers, body);
-    const struct bus_link *link = bus_link_for_reply(bus, request->via);
-
-    if (!bus_has_room(link))
-        return ST_UNAVAILABLE;
-    if (body.n > BUNDLE_BODY_MAX)
-        return reply_large(bus, link, request, headers, n_headers, body);
-    add_reply(wait_for_others(bus, request->bundle, n), request, headers, n_headers, body);
-    return ST_OK;
-}
-
-enum status bus_reply(struct bus *bus, struct bus_message *request,
-                      const struct bus_header *headers, size_t n_headers, struct str body)
+enum status replies_add(struct bus_replies *replies, const struct bus_link *in_use,
+                        struct bus_message *request, const struct bus_header *headers,
+                        size_t n_headers, struct str body)
 {
     const struct str reply_to = bus_message_reply_to(request);
+    const size_t n = bundle_item_size(headers, n_headers, body);
+    struct bus_parcel *parcel = request->parcel;
+    const struct bus_link *link = way_back(replies, in_use, parcel);
 
     if (reply_to.p == NULL)
         return ST_OK;
-    if (request->bundle != NULL)
-        return reply_in_bundle(bus, request, headers, n_headers, body);
-    return bus_publish_via(bus_link_for_reply(bus, request->via), reply_to.p, NULL, headers,
-                           n_headers, body);
+    if (parcel->is_plain)
+        return link_publish(link, reply_to.p, NULL, headers, n_headers, body);
+    if (!link_has_room(link))
+        return ST_UNAVAILABLE;
+    if (parcel->taker != replies->taker || body.n > BUNDLE_BODY_MAX)
+        return add_apart(replies, link, request, headers, n_headers, body);
+    bundle_add_compressed(wait_for_others(replies, link, parcel, n), request->item.handle, headers,
+                          n_headers, body);
+    return ST_OK;
 }
 
-struct bus_message *bus_reply_new(const struct bus_message *request,
-                                  const struct bus_header *headers, size_t n_headers,
-                                  struct str body)
+void replies_send(struct bus_replies *replies, const struct bus_link *in_use)
 {
-    const struct str reply_to = bus_message_reply_to(request);
-    struct bundle_writer writer = {.p = NULL};
-    struct bus_message *reply;
+    struct bus_parcel *parcel;
 
-    if (reply_to.p == NULL)
-        return NULL;
-    if (request->bundle == NULL) {
-        reply = bus_message_new(reply_to.p, headers, n_headers, body);
-    } else {
-        add_reply(&writer, request, headers, n_headers, body);
-        reply = bus_message_new(reply_to.p, NULL, 0, bundle_bytes(&writer));
-        bundle_release(&writer);
-        must(reply != NULL); /* a message came with this reply subject, so it is valid */
+    while ((parcel = LIST_FIRST(&replies->answering, struct bus_parcel, link)) != NULL) {
+        list_remove(&parcel->link);
+        send_collected(replies, in_use, parcel);
+        parcel_release(parcel);
     }
-    if (reply != NULL)
-        reply->via = request->via;
-    return reply;
-}
-
-void bus_replies_send(struct bus *bus)
-{
-    while (bus->answering != NULL) {
-        struct bus_bundle *bundle = bus->answering;
-
-        bus->answering = bundle->next_answering;
-        bundle->is_answering = false;
-        send_replies(bus, bundle);
-        bus_bundle_release(bundle);
-    }
-}
-
-uint64_t bus_lost_replies(const struct bus *bus)
-{
-    return atomic_load(&bus->n_lost_replies);
 }

@@ -12,6 +12,7 @@
 #include "common/db/db_hosts.h"
 #include "common/db/db_link.h"
 #include "common/db/db_url.h"
+#include "common/db/params.h"
 #include "common/db/pipeline.h"
 
 enum {
@@ -101,11 +102,6 @@ void db_open_batch(struct db *db, int64_t deadline_us)
         pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
 }
 
-size_t db_add(struct db *db, int statement, const db_param *params, size_t n)
-{
-    return db_add_binary(db, statement, params, n, 0);
-}
-
 /* A statement's index in the pipeline, where the BEGIN comes first. */
 static size_t place_of(size_t index)
 {
@@ -114,11 +110,10 @@ static size_t place_of(size_t index)
 
 static void send_own(struct db *db, struct pipeline *pipeline, enum link_statement statement)
 {
-    pipeline_send(pipeline, db_link_statement(&db->link, statement), NULL, 0, 0);
+    pipeline_send(pipeline, db_link_statement(&db->link, statement), NULL, false);
 }
 
-size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
-                     uint32_t binary)
+static size_t add(struct db *db, int statement, const struct params *params, bool has_binary_rows)
 {
     struct pipeline *pipeline = &db->pipeline;
     const size_t index = db->n_added;
@@ -127,10 +122,20 @@ size_t db_add_binary(struct db *db, int statement, const db_param *params, size_
     must(statement >= 0 && (size_t)statement < db->link.options.n_statements);
     if (pipeline->n == 0)
         send_own(db, pipeline, LINK_BEGIN);
-    pipeline_send(pipeline, statement, params, n, binary);
+    pipeline_send(pipeline, statement, params, has_binary_rows);
     if (pipeline->failed == ST_OK)
         db->n_added++;
     return index;
+}
+
+size_t db_add(struct db *db, int statement, const struct params *params)
+{
+    return add(db, statement, params, false);
+}
+
+size_t db_add_binary(struct db *db, int statement, const struct params *params)
+{
+    return add(db, statement, params, true);
 }
 
 static void drop_link(struct db *db, const char *why)
@@ -256,6 +261,13 @@ enum status db_commit(struct db *db)
     return db->pipeline.failed;
 }
 
+enum status db_once(struct db *db, int statement, const struct params *params, int64_t timeout_us)
+{
+    db_open_batch(db, clock_us() + timeout_us);
+    db_add(db, statement, params);
+    return db_commit(db);
+}
+
 bool db_is_late(const struct db *db)
 {
     return clock_mono_us() >= db->pipeline.until_us;
@@ -326,121 +338,4 @@ size_t db_last_entry(const struct db *db)
     const size_t place = db->pipeline.failed_entry;
 
     return place == DB_NO_ENTRY ? DB_NO_ENTRY : place - place_of(0);
-}
-
-/* -- error codes ------------------------------------------------------------------------------- */
-
-/* A code, or the prefix of a class of codes. */
-struct meaning {
-    const char *code;
-    enum status status;
-    bool ends_link;
-};
-
-static const struct meaning meanings[] = {
-    {"23505", ST_RETRY, false},       /* unique_violation */
-    {"40001", ST_RETRY, false},       /* serialization_failure */
-    {"40P01", ST_RETRY, false},       /* deadlock_detected */
-    {"55P03", ST_RETRY, false},       /* lock_not_available */
-    {"57014", ST_UNAVAILABLE, false}, /* query_canceled: statement_timeout */
-    {"53", ST_UNAVAILABLE, false},    /* out of disk, memory or connections */
-    {"57P0", ST_UNAVAILABLE, true},   /* shutting down, crashed, starting up, dropped */
-    {"08", ST_UNAVAILABLE, true},     /* connection exceptions */
-    {"25006", ST_UNAVAILABLE, true},  /* read only: this server is a standby now */
-    {"CM001", ST_UNAVAILABLE, false}, /* audit.admit(): another cell serves the organization */
-    {"26000", ST_UNAVAILABLE, true},  /* the prepared statement is gone: prepare again */
-};
-
-static const struct meaning *meaning_of(const char *sqlstate)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++)
-        if (strncmp(sqlstate, meanings[i].code, strlen(meanings[i].code)) == 0)
-            return &meanings[i];
-    return NULL;
-}
-
-enum status sqlstate_status(const char *sqlstate)
-{
-    const struct meaning *meaning = meaning_of(sqlstate);
-
-    return meaning != NULL ? meaning->status : ST_INTERNAL;
-}
-
-bool sqlstate_ends_link(const char *sqlstate)
-{
-    const struct meaning *meaning = meaning_of(sqlstate);
-
-    return meaning != NULL && meaning->ends_link;
-}
-
-/* -- rows -------------------------------------------------------------------------------------- */
-
-static const PGresult *result_of(const struct db_rows *rows)
-{
-    return (const PGresult *)rows; /* see db_result() */
-}
-
-size_t db_rows_count(const struct db_rows *rows)
-{
-    return (size_t)PQntuples(result_of(rows));
-}
-
-size_t db_rows_affected(const struct db_rows *rows)
-{
-    /* PQcmdTuples() only reads, but its parameter does not say so. */
-    return strtoul(PQcmdTuples((PGresult *)result_of(rows)), NULL, 10);
-}
-
-struct str db_value(const struct db_rows *rows, size_t row, int column)
-{
-    const PGresult *result = result_of(rows);
-    int n = PQgetlength(result, (int)row, column); /* 0 for NULL, and outside the result */
-
-    if (n > 0)
-        return (struct str){PQgetvalue(result, (int)row, column), (size_t)n};
-    must(column >= 0 && column < PQnfields(result));
-    if (row >= (size_t)PQntuples(result)) {
-        LOG(LOG_ERROR, "a statement returned fewer rows than expected",
-            log_int("rows", PQntuples(result)));
-        return STR_NONE;
-    }
-    if (PQgetisnull(result, (int)row, column))
-        return STR_NONE;
-    return STR("");
-}
-
-bool db_value_bool(const struct db_rows *rows, size_t row, int column)
-{
-    struct str value = db_value(rows, row, column);
-
-    return value.n == 1 && value.p[0] == 't';
-}
-
-/* 2, 4 or 8 bytes, big-endian. */
-static int64_t binary_int(struct str value)
-{
-    uint64_t bits = value.n > 0 && (value.p[0] & 0x80) != 0 ? UINT64_MAX : 0;
-
-    for (size_t i = 0; i < value.n; i++)
-        bits = bits << 8 | (unsigned char)value.p[i];
-    return (int64_t)bits;
-}
-
-int64_t db_value_int(const struct db_rows *rows, size_t row, int column)
-{
-    struct str value = db_value(rows, row, column);
-
-    if (value.p == NULL)
-        return 0;
-    return PQfformat(result_of(rows), column) == 1 ? binary_int(value) : strtoll(value.p, NULL, 10);
-}
-
-bool db_value_id(const struct db_rows *rows, size_t row, int column, struct uuid *out)
-{
-    const struct str value = db_value(rows, row, column);
-
-    if (value.n != sizeof(out->b))
-        return false;
-    memcpy(out->b, value.p, sizeof(out->b));
-    return true;
 }

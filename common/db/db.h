@@ -6,8 +6,8 @@
  *          with db_commit(). If a statement fails, the whole batch is rolled back.
  *
  *              db_open_batch(db, deadline);
- *              i = db_add(db, SQL_READ_CONVERSATIONS, params, n); queue as many as there are
- *              st = db_run(db);                                   one round trip, then results
+ *              i = db_add(db, SQL_READ_CONVERSATIONS, PARAMS(id)); queue as many as there are
+ *              st = db_run(db);                                    one round trip, then results
  *              rows = db_result(db, i);
  *              j = db_add(db, ...); st = db_run(db);              another round trip, if needed
  *              st = db_commit(db);                                one commit for all of it
@@ -38,35 +38,11 @@
 #include "common/base/status.h"
 #include "common/base/str.h"
 #include "common/base/uuid.h"
+#include "common/db/db_rows.h"
+#include "common/db/db_types.h"
 
 struct db;
-struct db_rows;
-
-struct db_statement {
-    const char *name; /* of the .sql file, without its ending */
-    const char *text;
-    /* The names of the columns that it returns, separated by spaces; NULL = none. */
-    const char *columns;
-};
-
-struct db_options {
-    /* libpq conninfo or postgresql:// URI, of one host or several; never logged */
-    const char *url;
-    const char *name; /* application_name: service and replica */
-    const struct db_statement *statements;
-    size_t n_statements;
-    /* Called from time to time while a batch waits for the server, on the waiting thread; may do
-       anything but use the db. NULL = nothing. */
-    void (*on_wait)(void *closure);
-    void *closure;
-    int lock_ms; /* how long a statement waits for a lock (ST_RETRY); 0 = until its own timeout */
-    int statement_ms; /* how long a statement may take (ST_UNAVAILABLE); 0 = 10 s */
-    /* If the URL has no target_session_attrs: accept a server that takes no writes */
-    bool may_be_standby;
-};
-
-/* A bound parameter, in text format unless stated otherwise; STR_NONE is SQL NULL. */
-typedef struct str db_param;
+struct params;
 
 /* What the options point to must outlive the db. NULL: db_url_fault() finds one. */
 struct db *db_new(const struct db_options *options);
@@ -90,16 +66,17 @@ int db_socket(const struct db *db);
 
 /* `deadline_us` as of clock_us(). The link must be up. */
 void db_open_batch(struct db *db, int64_t deadline_us);
-/* Queues a statement and returns its index in the batch. Copies the parameters. After a failure
-   nothing is queued. */
-size_t db_add(struct db *db, int statement, const db_param *params, size_t n);
-/* The same, with parameters in binary format if their bit is set; bit 0 is that of the first. With
-   DB_BINARY_ROWS all values of the rows come in binary format. */
-#define DB_BINARY_ROWS (UINT32_C(1) << 31)
-size_t db_add_binary(struct db *db, int statement, const db_param *params, size_t n,
-                     uint32_t binary);
+/* Queues a statement and returns its index in the batch. Copies the parameters (params.h); NULL =
+   none. After a failure nothing is queued. */
+size_t db_add(struct db *db, int statement, const struct params *params);
+/* The same; all values of its rows come in binary format. */
+size_t db_add_binary(struct db *db, int statement, const struct params *params);
 MUST_CHECK enum status db_run(struct db *db);
 MUST_CHECK enum status db_commit(struct db *db);
+/* Runs a statement in a transaction of its own, for upkeep. The link must be up. Its rows are
+   db_result(db, 0), until the next batch. */
+MUST_CHECK enum status db_once(struct db *db, int statement, const struct params *params,
+                               int64_t timeout_us);
 /* The same in two steps, for callers with other work to do meanwhile: send, and once db_is_ready(),
    call db_run() or db_commit(), which then do not wait. If sending does not return ST_OK, the batch
    has failed as it would in db_run() or db_commit(). */
@@ -121,39 +98,16 @@ size_t db_added(const struct db *db);
 /* Statements added from now on are spare: once the results of the batch hold more than `bytes`,
    their results are dropped as they arrive, unless small (DB_SMALL). 0 = not spare, the default. */
 void db_add_spare(struct db *db, size_t bytes);
-#define DB_SMALL (64 * 1024)
 /* How many bytes of the result were dropped; 0 = it is there. */
 size_t db_dropped(const struct db *db, size_t index);
 
 const struct db_rows *db_result(const struct db *db, size_t index);
-size_t db_rows_count(const struct db_rows *rows);
-size_t db_rows_affected(const struct db_rows *rows);
-/* A value by row and column number; NAME_sql.h has the numbers. STR_NONE for SQL NULL and for a row
-   that does not exist (logged). Lives as long as the result. */
-struct str db_value(const struct db_rows *rows, size_t row, int column);
-bool db_value_bool(const struct db_rows *rows, size_t row, int column);
-/* In text or binary format. A time in binary format: microseconds since DB_EPOCH_US. */
-int64_t db_value_int(const struct db_rows *rows, size_t row, int column);
-#define DB_EPOCH_US INT64_C(946684800000000) /* 2000-01-01, in Unix microseconds */
-/* An id in binary format. False: it is SQL NULL, and *out is unchanged. */
-bool db_value_id(const struct db_rows *rows, size_t row, int column, struct uuid *out);
 
 /* SQLSTATE of the batch's failure, "" if none. */
 const char *db_last_sqlstate(const struct db *db);
 /* The statement (its number in the registry) that made the batch fail; -1 = none in particular. */
 int db_last_statement(const struct db *db);
-/* Its index in the batch. */
+/* Its index in the batch, or DB_NO_ENTRY. */
 size_t db_last_entry(const struct db *db);
-#define DB_NO_ENTRY SIZE_MAX /* none in particular: the link or the commit failed */
-
-/* -- what error codes mean ----------------------------------------------------------------------- */
-
-/* ST_RETRY: lost a race; ST_UNAVAILABLE: the server cannot serve now; ST_INTERNAL: anything else.
- */
-enum status sqlstate_status(const char *sqlstate);
-
-/* The connection can no longer be used, although the socket may still look healthy: the server is
-   going away, has become read-only, or no longer has the prepared statements. */
-bool sqlstate_ends_link(const char *sqlstate);
 
 #endif

@@ -10,9 +10,9 @@
 #include "common/base/config.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/db/db.h"
 #include "common/db/db_session.h"
 #include "common/db/db_url.h"
+#include "common/db/sqlstate.h"
 
 enum {
     PREPARE_US = 5 * 1000 * 1000,

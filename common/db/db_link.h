@@ -21,19 +21,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/db/db.h"
+#include "common/base/status.h"
 #include "common/db/db_hosts.h"
+#include "common/db/db_types.h"
 #include "common/net/lookup.h"
 
 /* Our own statements, numbered after the registry's. */
 enum link_statement { LINK_BEGIN, LINK_COMMIT, LINK_ROLLBACK, LINK_STATEMENTS };
-
-/* Defaults, which the URL may override: how soon we notice that the server's machine or the network
-   is gone, during a statement and between two. */
-#define LINK_LOSS_KEYS                                                                             \
-    "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"
-#define LINK_LOSS_VALUES     LINK_USER_TIMEOUT_MS, "5", "2", "3"
-#define LINK_USER_TIMEOUT_MS "8500"
 
 enum link_phase { LINK_DOWN, LINK_LOOKING_UP, LINK_CONNECTING, LINK_PREPARING, LINK_UP };
 

@@ -8,7 +8,6 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/crypto/certificates.h"
-#include "common/db/db_link.h"
 
 enum { STATEMENT_MS = 10 * 1000 };
 
@@ -57,7 +56,7 @@ static const struct need needs[] = {
      "reset it for the server, the database and the role"},
     /* A day that is added to a time may have 23 hours elsewhere. */
     SET_TO("TimeZone", "UTC"),
-    /* audit.move_sums() compares rows as text between two databases. */
+    /* cell.sum_rows() compares rows as text between two databases. */
     SET_TO("DateStyle", "ISO, MDY"),
     SET_TO("IntervalStyle", "postgres"),
     SET_TO("bytea_output", "hex"),

@@ -14,7 +14,14 @@
 
 #include <libpq-fe.h>
 
-#include "common/db/db.h"
+#include "common/db/db_types.h"
+
+/* Defaults, which the URL may override: how soon we notice that the server's machine or the network
+   is gone, during a statement and between two. */
+#define LINK_LOSS_KEYS                                                                             \
+    "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count"
+#define LINK_LOSS_VALUES     LINK_USER_TIMEOUT_MS, "5", "2", "3"
+#define LINK_USER_TIMEOUT_MS "8500"
 
 enum { DB_SESSION_WHY = 256 };
 

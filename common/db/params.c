@@ -5,10 +5,23 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/db/db_types.h"
 
 /* -- the parameters of one statement ----------------------------------------------------------- */
+
+struct str param_int(struct arena *arena, int64_t value)
+{
+    return str_of(arena_printf(arena, "%" PRId64, value));
+}
+
+struct str param_id(struct arena *arena, const struct uuid *id)
+{
+    char *text = arena_alloc(arena, UUID_TEXT + 1);
+
+    uuid_format(id, text);
+    return (struct str){text, UUID_TEXT};
+}
 
 void params_add(struct params *params, struct str value)
 {
@@ -23,22 +36,25 @@ void params_add_bool(struct params *params, bool value)
 
 void params_add_int(struct params *params, struct arena *arena, int64_t value)
 {
-    params_add(params, str_of(arena_printf(arena, "%" PRId64, value)));
+    params_add(params, param_int(arena, value));
 }
 
 void params_add_id(struct params *params, struct arena *arena, const struct uuid *id)
 {
-    char *text = arena_alloc(arena, UUID_TEXT + 1);
-
-    uuid_format(id, text);
-    params_add(params, str_of(text));
+    params_add(params, param_id(arena, id));
 }
 
-enum status db_once(struct db *db, int statement, const struct params *params, int64_t timeout_us)
+void params_add_bytes(struct params *params, struct str bytes)
 {
-    db_open_batch(db, clock_us() + timeout_us);
-    db_add(db, statement, params->at, params->n);
-    return db_commit(db);
+    params->binary |= UINT32_C(1) << params->n;
+    params_add(params, bytes);
+}
+
+void params_add_from(struct params *params, const struct params *other, size_t i)
+{
+    must(i < other->n);
+    params->binary |= (other->binary >> i & 1) << params->n;
+    params_add(params, other->at[i]);
 }
 
 /* -- an array, element by element -------------------------------------------------------------- */
@@ -120,86 +136,88 @@ struct elements_head {
     uint32_t n_dimensions, has_null, type, n, first;
 };
 
-static void add_length(struct buf *elements, size_t n)
+static void add_length(struct elements *elements, size_t n)
 {
     const uint32_t length = htobe32((uint32_t)n);
 
     must(n <= INT32_MAX);
-    buf_add(elements, (struct str){(const char *)&length, sizeof(length)});
+    buf_add(&elements->buf, (struct str){(const char *)&length, sizeof(length)});
 }
 
-static void count_one(struct buf *elements)
+static void count_one(struct elements *elements)
 {
     struct elements_head head;
 
-    memcpy(&head, elements->p, sizeof(head));
+    memcpy(&head, elements->buf.p, sizeof(head));
     head.n = htobe32(be32toh(head.n) + 1);
-    memcpy(elements->p, &head, sizeof(head));
+    memcpy(elements->buf.p, &head, sizeof(head));
 }
 
-static void add_null(struct buf *elements)
+static void add_null(struct elements *elements)
 {
     const uint32_t length = htobe32((uint32_t)NULL_ELEMENT), yes = htobe32(1);
 
     count_one(elements);
-    memcpy(elements->p + offsetof(struct elements_head, has_null), &yes, sizeof(yes));
-    buf_add(elements, (struct str){(const char *)&length, sizeof(length)});
+    memcpy(elements->buf.p + offsetof(struct elements_head, has_null), &yes, sizeof(yes));
+    buf_add(&elements->buf, (struct str){(const char *)&length, sizeof(length)});
 }
 
-static void open_elements(struct buf *elements, struct arena *arena, uint32_t type, size_t capacity)
+static void add_element(struct elements *elements, const void *p, size_t n)
+{
+    count_one(elements);
+    add_length(elements, n);
+    buf_add(&elements->buf, (struct str){p, n});
+}
+
+static void open_elements(struct elements *elements, struct arena *arena, uint32_t type,
+                          size_t capacity)
 {
     const struct elements_head head = {
         .n_dimensions = htobe32(1), .type = htobe32(type), .first = htobe32(1)};
 
-    buf_init(elements, arena, sizeof(head) + capacity);
-    buf_add(elements, (struct str){(const char *)&head, sizeof(head)});
+    buf_init(&elements->buf, arena, sizeof(head) + capacity);
+    buf_add(&elements->buf, (struct str){(const char *)&head, sizeof(head)});
 }
 
-void ids_open(struct buf *ids, struct arena *arena, size_t n)
+void ids_open(struct elements *ids, struct arena *arena, size_t n)
 {
     open_elements(ids, arena, UUID_OID, n * (sizeof(int32_t) + sizeof(struct uuid)));
 }
 
-void ids_add(struct buf *ids, const struct uuid *id)
+void ids_add(struct elements *ids, const struct uuid *id)
 {
-    if (id == NULL) {
+    if (id == NULL)
         add_null(ids);
-        return;
-    }
-    count_one(ids);
-    add_length(ids, sizeof(id->b));
-    buf_add(ids, (struct str){(const char *)id->b, sizeof(id->b)});
+    else
+        add_element(ids, id->b, sizeof(id->b));
 }
 
-void ids_add_text(struct buf *ids, struct str text)
+void ids_add_text(struct elements *ids, struct str text)
 {
     struct uuid id;
 
     ids_add(ids, uuid_parse(text, &id) ? &id : NULL);
 }
 
-void texts_open(struct buf *texts, struct arena *arena, size_t capacity)
+void texts_open(struct elements *texts, struct arena *arena, size_t capacity)
 {
     open_elements(texts, arena, TEXT_OID, capacity);
 }
 
-void texts_add(struct buf *texts, struct str text)
+void texts_add(struct elements *texts, struct str text)
 {
-    if (text.p == NULL) {
+    if (text.p == NULL)
         add_null(texts);
-        return;
-    }
-    count_one(texts);
-    add_length(texts, text.n);
-    buf_add(texts, text);
+    else
+        add_element(texts, text.p, text.n);
 }
 
-void jsons_open(struct buf *jsons, struct arena *arena, size_t capacity)
+void jsons_open(struct elements *jsons, struct arena *arena, size_t capacity)
 {
     open_elements(jsons, arena, JSONB_OID, capacity);
 }
 
-void jsons_add(struct buf *jsons, struct str json)
+void jsons_add(struct elements *jsons, struct str json)
 {
     if (json.p == NULL) {
         add_null(jsons);
@@ -207,39 +225,35 @@ void jsons_add(struct buf *jsons, struct str json)
     }
     count_one(jsons);
     add_length(jsons, 1 + json.n);
-    buf_char(jsons, JSONB_VERSION);
-    buf_add(jsons, json);
+    buf_char(&jsons->buf, JSONB_VERSION);
+    buf_add(&jsons->buf, json);
 }
 
-void smallints_open(struct buf *numbers, struct arena *arena, size_t n)
+void smallints_open(struct elements *numbers, struct arena *arena, size_t n)
 {
     open_elements(numbers, arena, INT2_OID, n * (sizeof(int32_t) + sizeof(int16_t)));
 }
 
-void smallints_add(struct buf *numbers, int16_t number)
+void smallints_add(struct elements *numbers, int16_t number)
 {
     const uint16_t sent = htobe16((uint16_t)number);
 
-    count_one(numbers);
-    add_length(numbers, sizeof(sent));
-    buf_add(numbers, (struct str){(const char *)&sent, sizeof(sent)});
+    add_element(numbers, &sent, sizeof(sent));
 }
 
-void times_open(struct buf *times, struct arena *arena, size_t n)
+void times_open(struct elements *times, struct arena *arena, size_t n)
 {
     open_elements(times, arena, TIMESTAMPTZ_OID, n * (sizeof(int32_t) + sizeof(int64_t)));
 }
 
-void times_add(struct buf *times, int64_t us)
+void times_add(struct elements *times, int64_t us)
 {
     const uint64_t sent = htobe64((uint64_t)(us - DB_EPOCH_US));
 
-    count_one(times);
-    add_length(times, sizeof(sent));
-    buf_add(times, (struct str){(const char *)&sent, sizeof(sent)});
+    add_element(times, &sent, sizeof(sent));
 }
 
-struct str binary_close(struct buf *elements)
+void params_add_elements(struct params *params, const struct elements *elements)
 {
-    return buf_str(elements);
+    params_add_bytes(params, buf_str(&elements->buf));
 }

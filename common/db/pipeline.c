@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/db/db.h"
+#include "common/db/sqlstate.h"
 
 void pipeline_clear(struct pipeline *pipeline)
 {
@@ -25,9 +25,6 @@ void pipeline_release(struct pipeline *pipeline)
     pipeline_clear(pipeline);
     free(pipeline->entries);
     free(pipeline->text);
-    free(pipeline->values);
-    free(pipeline->lengths);
-    free(pipeline->formats);
 }
 
 void pipeline_fail(struct pipeline *pipeline, enum status st)
@@ -53,66 +50,55 @@ static void *grown(void *p, size_t *capacity, size_t need, size_t size)
     return p;
 }
 
-static void grow_values(struct pipeline *pipeline, size_t need)
-{
-    const size_t capacity = need * 2;
-
-    if (need <= pipeline->values_capacity)
-        return;
-    pipeline->values = reallocarray(pipeline->values, capacity, sizeof(*pipeline->values));
-    pipeline->lengths = reallocarray(pipeline->lengths, capacity, sizeof(*pipeline->lengths));
-    pipeline->formats = reallocarray(pipeline->formats, capacity, sizeof(*pipeline->formats));
-    must(pipeline->values != NULL && pipeline->lengths != NULL && pipeline->formats != NULL);
-    pipeline->values_capacity = capacity;
-}
-
 /* libpq takes C strings, except for binary values. False: a text contains a NUL, so it cannot be
    passed as one. */
-static bool copy_params(struct pipeline *pipeline, const db_param *params, size_t n,
-                        uint32_t binary)
+static bool copy_params(struct pipeline *pipeline, const struct params *params)
 {
     size_t need = 0;
     char *to;
 
-    for (size_t i = 0; i < n; i++)
-        need += params[i].n + 1;
+    for (size_t i = 0; i < params->n; i++)
+        need += params->at[i].n + 1;
     pipeline->text = grown(pipeline->text, &pipeline->text_capacity, need, 1);
-    grow_values(pipeline, n);
 
     to = pipeline->text;
-    for (size_t i = 0; i < n; i++) {
-        const bool is_binary = (binary & ~DB_BINARY_ROWS) >> i & 1;
+    for (size_t i = 0; i < params->n; i++) {
+        const struct str value = params->at[i];
+        const bool is_binary = params->binary >> i & 1;
 
-        if (!is_binary && params[i].n > 0 && memchr(params[i].p, '\0', params[i].n) != NULL)
+        if (!is_binary && value.n > 0 && memchr(value.p, '\0', value.n) != NULL)
             return false;
-        must(params[i].n <= INT_MAX);
-        pipeline->values[i] = params[i].p != NULL ? to : NULL;
-        pipeline->lengths[i] = (int)params[i].n;
+        must(value.n <= INT_MAX);
+        pipeline->values[i] = value.p != NULL ? to : NULL;
+        pipeline->lengths[i] = (int)value.n;
         pipeline->formats[i] = is_binary;
-        if (params[i].p != NULL && params[i].n > 0)
-            memcpy(to, params[i].p, params[i].n);
-        to += params[i].n;
+        if (value.p != NULL && value.n > 0)
+            memcpy(to, value.p, value.n);
+        to += value.n;
         *to++ = '\0';
     }
     return true;
 }
 
-void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
-                   uint32_t binary)
+void pipeline_send(struct pipeline *pipeline, int statement, const struct params *params,
+                   bool has_binary_rows)
 {
+    static const struct params none;
     const char *name = db_link_statement_name(pipeline->link, statement);
 
     if (pipeline->failed != ST_OK)
         return;
-    if (!copy_params(pipeline, params, n, binary)) {
+    if (params == NULL)
+        params = &none;
+    if (!copy_params(pipeline, params)) {
         LOG(LOG_ERROR, "parameter contains a NUL", log_str("statement", name));
         pipeline_fail(pipeline, ST_INTERNAL);
         return;
     }
     pipeline->entries =
         grown(pipeline->entries, &pipeline->capacity, pipeline->n + 1, sizeof(*pipeline->entries));
-    if (PQsendQueryPrepared(pipeline->link->conn, name, (int)n, pipeline->values, pipeline->lengths,
-                            pipeline->formats, (binary & DB_BINARY_ROWS) != 0)) {
+    if (PQsendQueryPrepared(pipeline->link->conn, name, (int)params->n, pipeline->values,
+                            pipeline->lengths, pipeline->formats, has_binary_rows)) {
         pipeline->entries[pipeline->n++] =
             (struct pipeline_entry){.statement = statement, .bytes_max = pipeline->bytes_max};
     } else {

@@ -11,6 +11,7 @@
 #define COMMON_DB_PIPELINE_H
 
 #include "common/db/db_link.h"
+#include "common/db/params.h"
 
 struct pipeline_entry {
     int statement;    /* its number in the registry, or one of our own: db_link_statement() */
@@ -38,9 +39,8 @@ struct pipeline {
     /* Copies of one statement's parameters, each followed by a NUL. */
     char *text;
     size_t text_capacity;
-    const char **values;
-    int *lengths, *formats; /* libpq uses the lengths of binary values only */
-    size_t values_capacity;
+    const char *values[PARAMS_MAX];
+    int lengths[PARAMS_MAX], formats[PARAMS_MAX]; /* libpq uses the lengths of binary values only */
 };
 
 void pipeline_clear(struct pipeline *pipeline);
@@ -48,8 +48,8 @@ void pipeline_release(struct pipeline *pipeline);
 
 void pipeline_fail(struct pipeline *pipeline, enum status st);
 /* Hands a statement to libpq. After a failure it does nothing. */
-void pipeline_send(struct pipeline *pipeline, int statement, const db_param *params, size_t n,
-                   uint32_t binary);
+void pipeline_send(struct pipeline *pipeline, int statement, const struct params *params,
+                   bool has_binary_rows);
 /* Reads the results that have arrived, without blocking. True: there is nothing more to wait for,
    because all have been read or the link is lost. */
 bool pipeline_read(struct pipeline *pipeline);

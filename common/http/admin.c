@@ -13,13 +13,16 @@
 
 #include "common/base/arena.h"
 #include "common/base/buf.h"
+#include "common/base/list.h"
 #include "common/base/log.h"
 #include "common/base/metrics.h"
 #include "common/base/watchdog.h"
 #include "common/crypto/certificates.h"
 #include "common/http/bound_socket.h"
+#include "common/http/event_loop.h"
 #include "common/http/framing.h"
-#include "common/http/response.h"
+#include "common/http/status_counts.h"
+#include "common/http/timer.h"
 #include "common/json/json.h"
 
 enum {
@@ -35,7 +38,7 @@ enum {
 /* Closed after one answer. */
 struct connection {
     struct admin *admin;
-    struct connection *next, **link; /* *link == this */
+    struct list link;
     h2o_socket_t *sock;
 };
 
@@ -50,11 +53,11 @@ struct admin {
     h2o_accept_ctx_t accept;
     h2o_socket_t *listener;
     h2o_socket_t *stop_socket;
-    h2o_timeout_t rest;
-    h2o_timeout_entry_t rest_timer;
+    struct timers timers;
+    struct timer rest_timer;
     bool stopping;
     bool said_dead; /* in the log */
-    struct connection *connections;
+    struct list connections;
     size_t n_connections;
 };
 
@@ -62,26 +65,6 @@ struct handler {
     h2o_handler_t super; /* must be first: h2o casts to it */
     struct admin *admin;
 };
-
-/* -- what h2o keeps ---------------------------------------------------------------------------- */
-
-enum { KEPT_MAX = 16 }; /* the limit in h2o 2.2.5, for each kind */
-
-/* h2o has no function for this: takes each block out of the store and frees it directly. */
-void recycle_release(void)
-{
-    for (int i = 0; i < KEPT_MAX; i++) {
-        h2o_mem_pool_t pool;
-        h2o_mem_init_pool(&pool);
-        (void)h2o_mem_alloc_pool(&pool, 1);
-        free(pool.chunks);
-
-        h2o_buffer_t *input;
-        h2o_buffer_init(&input, &h2o_socket_buffer_prototype);
-        (void)h2o_buffer_reserve(&input, 1);
-        free(input);
-    }
-}
 
 /* -- answers ----------------------------------------------------------------------------------- */
 
@@ -174,11 +157,11 @@ static void on_acceptable(h2o_socket_t *listener, const char *error);
 static void resume(struct admin *admin)
 {
     if (admin->n_connections < CONNECTIONS_MAX && !admin->stopping &&
-        !h2o_timeout_is_linked(&admin->rest_timer))
+        !timer_is_running(&admin->rest_timer))
         h2o_socket_read_start(admin->listener, on_acceptable);
 }
 
-static void on_rested(h2o_timeout_entry_t *timer)
+static void on_rested(struct timer *timer)
 {
     resume(H2O_STRUCT_FROM_MEMBER(struct admin, rest_timer, timer));
 }
@@ -187,7 +170,7 @@ static void on_rested(h2o_timeout_entry_t *timer)
 static void rest(struct admin *admin)
 {
     h2o_socket_read_stop(admin->listener);
-    h2o_timeout_link(admin->context.loop, &admin->rest, &admin->rest_timer);
+    timer_start(&admin->timers, &admin->rest_timer, REST_MS, on_rested);
 }
 
 static void on_connection_closed(void *data)
@@ -195,9 +178,7 @@ static void on_connection_closed(void *data)
     struct connection *connection = data;
     struct admin *admin = connection->admin;
 
-    *connection->link = connection->next;
-    if (connection->next != NULL)
-        connection->next->link = connection->link;
+    list_remove(&connection->link);
     free(connection);
     if (admin->n_connections-- == CONNECTIONS_MAX)
         resume(admin);
@@ -218,11 +199,8 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
         return;
     }
     struct connection *connection = heap_zeroed(1, sizeof(*connection));
-    *connection = (struct connection){
-        .admin = admin, .next = admin->connections, .link = &admin->connections, .sock = sock};
-    if (connection->next != NULL)
-        connection->next->link = &connection->next;
-    admin->connections = connection;
+    *connection = (struct connection){.admin = admin, .sock = sock};
+    list_add(&admin->connections, &connection->link);
     sock->on_close.cb = on_connection_closed;
     sock->on_close.data = connection;
     if (++admin->n_connections == CONNECTIONS_MAX)
@@ -235,14 +213,15 @@ static void on_acceptable(h2o_socket_t *listener, const char *error)
 static void on_stop(h2o_socket_t *sock, const char *error)
 {
     struct admin *admin = sock->data;
+    struct connection *connection;
 
     admin->stopping = true;
     h2o_socket_read_stop(sock);
     h2o_socket_read_stop(admin->listener);
-    h2o_timeout_unlink(&admin->rest_timer);
+    timer_stop(&admin->rest_timer);
     /* h2o closes each connection when it reads the end. */
-    for (struct connection *c = admin->connections; c != NULL; c = c->next)
-        shutdown(h2o_socket_get_fd(c->sock), SHUT_RDWR);
+    LIST_EACH(connection, &admin->connections, link)
+        shutdown(h2o_socket_get_fd(connection->sock), SHUT_RDWR);
 }
 
 static void close_down(struct admin *admin)
@@ -252,7 +231,7 @@ static void close_down(struct admin *admin)
 
     h2o_socket_close(admin->listener);
     h2o_socket_close(admin->stop_socket);
-    h2o_timeout_dispose(loop, &admin->rest);
+    timers_release(&admin->timers);
     h2o_context_dispose(&admin->context);
     free(queue); /* h2o 2.2.5 does not free it */
     h2o_config_dispose(&admin->config);
@@ -262,10 +241,10 @@ static void close_down(struct admin *admin)
 static void *run(void *arg)
 {
     struct admin *admin = arg;
-    while (!admin->stopping || admin->connections != NULL)
+    while (!admin->stopping || !list_is_empty(&admin->connections))
         (void)h2o_evloop_run(admin->context.loop, INT32_MAX);
     close_down(admin);
-    recycle_release();
+    event_loop_end_thread();
     return NULL;
 }
 
@@ -292,9 +271,9 @@ static void set_up(struct admin *admin, int listen_fd)
     handler->super.on_req = on_request;
     handler->admin = admin;
 
-    h2o_context_init(&admin->context, h2o_evloop_create(), &admin->config);
-    h2o_timeout_init(admin->context.loop, &admin->rest, REST_MS);
-    admin->rest_timer.cb = on_rested;
+    list_init(&admin->connections);
+    h2o_context_init(&admin->context, event_loop_create(), &admin->config);
+    timers_init(&admin->timers, admin->context.loop);
     admin->accept = (h2o_accept_ctx_t){.ctx = &admin->context, .hosts = admin->config.hosts};
     admin->listener = watch(admin, listen_fd, on_acceptable);
     /* h2o closes the descriptor that it watches; the original stays open until the thread is

@@ -21,8 +21,6 @@
 
 #include "common/base/status.h"
 
-/* -- the listener ------------------------------------------------------------------------------ */
-
 struct admin;
 
 struct admin_options {
@@ -36,12 +34,5 @@ struct admin_options {
 
 MUST_CHECK enum status admin_start(const struct admin_options *options, struct admin **out);
 void admin_stop(struct admin *admin); /* joins its thread; NULL is fine */
-
-/* -- what h2o keeps ---------------------------------------------------------------------------- */
-
-/* h2o keeps up to 16 freed blocks of each kind for reuse on the same thread, and leaks them when
-   the thread ends. Frees them: call it last on a thread that ran h2o and ends before the process
-   does. */
-void recycle_release(void);
 
 #endif

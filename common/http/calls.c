@@ -8,7 +8,7 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/http/edge_request.h"
+#include "common/http/edge_metrics.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
 
@@ -92,7 +92,7 @@ struct call {
     struct calls *calls;
     call_fn on_end;
     void *owner;
-    h2o_timeout_entry_t timer;
+    struct timer timer;
 };
 
 static uint64_t handle_of(const struct call *call)
@@ -129,34 +129,29 @@ static void close_call(struct call *call)
 {
     struct calls *calls = call->calls;
 
-    h2o_timeout_unlink(&call->timer);
+    timer_stop(&call->timer);
     call->is_open = false;
     call->generation++;
     call->next_free = calls->first_free;
     calls->first_free = (uint32_t)(call - calls->at);
 }
 
-static void on_timeout(h2o_timeout_entry_t *timer);
-
-void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
+void calls_init(struct calls *calls, struct timers *timers, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms)
 {
-    *calls = (struct calls){.loop = loop, .bus = bus, .heartbeat = heartbeat};
+    *calls = (struct calls){.timers = timers, .bus = bus, .heartbeat = heartbeat};
     calls->short_ms = CALL_SHORT_MS < max_ms ? CALL_SHORT_MS : max_ms;
-    h2o_timeout_init(loop, &calls->timeout, (uint64_t)(calls->short_ms + CALL_GRACE_MS));
     must(max > 0 && max <= CALLS_TABLE_MAX);
     calls->max = max;
     calls->at = heap_zeroed(max, sizeof(*calls->at));
     for (uint32_t i = 0; i < max; i++)
-        calls->at[i] =
-            (struct call){.next_free = i + 1, .calls = calls, .timer = {.cb = on_timeout}};
+        calls->at[i] = (struct call){.next_free = i + 1, .calls = calls};
 }
 
 void calls_release(struct calls *calls)
 {
     for (size_t i = 0; i < calls->max; i++)
-        h2o_timeout_unlink(&calls->at[i].timer);
-    h2o_timeout_dispose(calls->loop, &calls->timeout);
+        timer_stop(&calls->at[i].timer);
     free(calls->at);
     *calls = (struct calls){.max = 0};
 }
@@ -184,7 +179,7 @@ static void end(struct call *call, enum call_end how, struct bus_message *messag
     on_end(owner, how, message);
 }
 
-static void on_timeout(h2o_timeout_entry_t *timer)
+static void on_timeout(struct timer *timer)
 {
     end(H2O_STRUCT_FROM_MEMBER(struct call, timer, timer), CALL_LATE, NULL);
 }
@@ -201,7 +196,7 @@ static int64_t deadline_ms(const struct calls *calls, const struct call_request 
     static const char access[] = "v1.access.";
     const int64_t ours_ms = (clock_us() + timeout_us(calls, request)) / 1000;
 
-    return strncmp(request->subject, access, strlen(access)) == 0 ? ours_ms - calls->access_apart_ms
+    return strncmp(request->subject, access, strlen(access)) == 0 ? ours_ms - calls->access_skew_ms
                                                                   : ours_ms;
 }
 
@@ -225,10 +220,7 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
     call_headers_add(&headers, HEADER_DEADLINE, deadline);
     *handle = handle_of(call);
     subject = subject_in_cell(request->subject, request->cell, in_cell);
-    st = subject_is_bundled(request->subject)
-             ? bus_request_bundled(calls->bus, subject, *handle, headers.at, headers.n,
-                                   request->body)
-             : bus_request(calls->bus, subject, *handle, headers.at, headers.n, request->body);
+    st = bus_request(calls->bus, subject, *handle, headers.at, headers.n, request->body);
     if (st != ST_OK) {
         close_call(call);
         return st;
@@ -238,7 +230,7 @@ enum status calls_start(struct calls *calls, const struct call_request *request,
     call->on_end = request->on_end;
     call->owner = request->owner;
     if (request->timeout != CALL_TIMEOUT_OWNER)
-        h2o_timeout_link(calls->loop, &calls->timeout, &call->timer);
+        timer_start(calls->timers, &call->timer, calls->short_ms + CALL_GRACE_MS, on_timeout);
     return ST_OK;
 }
 
@@ -259,7 +251,8 @@ void calls_on_reply(struct calls *calls, uint64_t handle, enum bus_reply_kind ki
         end(call, kind == BUS_REPLY ? CALL_REPLIED : CALL_NOBODY, message);
         return;
     }
-    metric_add(edge_metrics.late_replies, 1);
+    if (kind == BUS_REPLY)
+        metric_add(edge_metrics.late_replies, 1);
     bus_message_free(message);
 }
 

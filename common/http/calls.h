@@ -15,12 +15,12 @@
 #ifndef COMMON_HTTP_CALLS_H
 #define COMMON_HTTP_CALLS_H
 
-#include <h2o.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/bus/bus.h"
+#include "common/http/timer.h"
 
 /* -- the heartbeat --------------------------------------------------------------------------- */
 
@@ -86,7 +86,7 @@ enum call_timeout {
 #define CALL_GRACE_MS 250
 
 struct calls {
-    h2o_loop_t *loop;
+    struct timers *timers;
     struct bus *bus;
     const struct heartbeat *heartbeat;
     struct call *at;
@@ -97,8 +97,7 @@ struct calls {
     int64_t short_ms;
     /* Our clock minus that of access, as far as it is known: deadlines for access are by its clock, so
        that it runs our commands even if it is wrong. */
-    int64_t access_apart_ms;
-    h2o_timeout_t timeout; /* of calls with CALL_TIMEOUT_SHORT */
+    int64_t access_skew_ms;
 };
 
 /* Including the deadline. */
@@ -128,7 +127,7 @@ struct call_request {
 #define CALLS_TABLE_MAX ((1U << CALL_INDEX_BITS) - 1)
 
 /* `max` calls at a time; `max_ms` is an upper limit of CALL_SHORT_MS. */
-void calls_init(struct calls *calls, h2o_loop_t *loop, struct bus *bus,
+void calls_init(struct calls *calls, struct timers *timers, struct bus *bus,
                 const struct heartbeat *heartbeat, size_t max, int64_t max_ms);
 void calls_release(struct calls *calls); /* cancels all that is pending */
 

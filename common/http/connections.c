@@ -8,7 +8,7 @@
 #include "common/base/log.h"
 #include "common/base/str.h"
 #include "common/crypto/crypto.h"
-#include "common/http/edge_request.h"
+#include "common/http/edge_metrics.h"
 
 /* A client has this long to send a whole request before its connection may make room. */
 #define IDLE_MIN_US 1000000
@@ -22,18 +22,18 @@ struct peer_count {
     struct peer_count *next;
     struct network network;
     size_t n;
-    h2o_linklist_t idle; /* the one idle for longest first */
+    struct list idle; /* the one idle for longest first */
 };
 
 /* A connection as one of its address, or of its network. */
 struct member {
     struct connection *self;
     struct peer_count *count; /* NULL: a trusted proxy */
-    h2o_linklist_t idle_link;
+    struct list idle_link;
 };
 
 struct connection {
-    h2o_linklist_t link, idle_link;
+    struct list link, idle_link;
     struct connections *all;
     struct member near, wide; /* of its address, and of its network */
     h2o_socket_t *sock;
@@ -41,35 +41,27 @@ struct connection {
     size_t requests;
     bool leaves;     /* shut down to make room */
     int64_t idle_us; /* monotonic: since when */
-    h2o_timeout_entry_t timer;
+    struct timer timer;
     h2o_socket_cb read; /* h2o's, while on_first_byte() is in its place */
 };
 
-void connections_init(struct connections *connections, h2o_loop_t *loop,
+void connections_init(struct connections *connections, struct timers *timers,
                       const struct connections_options *options)
 {
     const size_t max = options->max;
 
     *connections = (struct connections){
-        .loop = loop,
+        .timers = timers,
+        .request_ms = options->request_ms,
+        .idle_ms = options->idle_ms,
         .max = max,
         .max_of_one = max >= ADDRESSES_MIN ? max / ADDRESSES_MIN : 1,
         .max_of_network = max >= NETWORKS_MIN ? max / NETWORKS_MIN : 1,
         .trusted = options->trusted,
     };
     crypto_random(&connections->seed, sizeof(connections->seed));
-    h2o_linklist_init_anchor(&connections->all);
-    h2o_linklist_init_anchor(&connections->idle);
-    h2o_timeout_init(loop, &connections->soon, 0);
-    h2o_timeout_init(loop, &connections->request_timeout, options->request_ms);
-    h2o_timeout_init(loop, &connections->idle_timeout, options->idle_ms);
-}
-
-void connections_release(struct connections *connections)
-{
-    h2o_timeout_dispose(connections->loop, &connections->soon);
-    h2o_timeout_dispose(connections->loop, &connections->request_timeout);
-    h2o_timeout_dispose(connections->loop, &connections->idle_timeout);
+    list_init(&connections->all);
+    list_init(&connections->idle);
 }
 
 bool connections_are_full(const struct connections *connections)
@@ -93,29 +85,23 @@ static void shut_down(const struct connection *connection)
 
 void connections_shut_down(struct connections *connections)
 {
-    for (h2o_linklist_t *at = connections->all.next; at != &connections->all; at = at->next)
-        shut_down(H2O_STRUCT_FROM_MEMBER(struct connection, link, at));
+    struct connection *connection;
+
+    LIST_EACH(connection, &connections->all, link)
+        shut_down(connection);
 }
 
 /* -- timers ---------------------------------------------------------------------------------- */
 
-/* Of a connection's one timer. */
-static void set_timer(struct connection *connection, h2o_timeout_t *timeout, h2o_timeout_cb on_due)
-{
-    h2o_timeout_unlink(&connection->timer);
-    connection->timer.cb = on_due;
-    h2o_timeout_link(connection->all->loop, timeout, &connection->timer);
-}
-
 /* The request did not arrive in time, or h2o could not close the connection. */
-static void on_slow(h2o_timeout_entry_t *timer)
+static void on_slow(struct timer *timer)
 {
     shut_down(H2O_STRUCT_FROM_MEMBER(struct connection, timer, timer));
 }
 
 static void limit_request(struct connection *connection)
 {
-    set_timer(connection, &connection->all->request_timeout, on_slow);
+    timer_start(connection->all->timers, &connection->timer, connection->all->request_ms, on_slow);
 }
 
 /* In the place of h2o's callback, for one call. */
@@ -139,24 +125,23 @@ static void end(struct connection *connection)
     limit_request(connection);
 }
 
-static void on_idle(h2o_timeout_entry_t *timer)
+static void on_idle(struct timer *timer)
 {
     end(H2O_STRUCT_FROM_MEMBER(struct connection, timer, timer));
 }
 
 void connections_end_idle(struct connections *connections)
 {
-    for (h2o_linklist_t *at = connections->idle.next; at != &connections->idle; at = at->next) {
-        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, idle_link, at);
+    struct connection *connection;
 
-        if (connection->timer.cb == on_idle)
+    LIST_EACH(connection, &connections->idle, idle_link)
+        if (connection->timer.on_due == on_idle)
             end(connection);
-    }
 }
 
 /* In the loop's same step as the end of the response, when h2o has started to read again: the next
    request has arrived in part, h2o is closing the connection, or nothing is there yet. */
-static void on_rested(h2o_timeout_entry_t *timer)
+static void on_rested(struct timer *timer)
 {
     struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, timer, timer);
     h2o_socket_t *sock = connection->sock;
@@ -167,7 +152,7 @@ static void on_rested(h2o_timeout_entry_t *timer)
     }
     connection->read = sock->_cb.read;
     h2o_socket_read_start(sock, on_first_byte);
-    set_timer(connection, &connection->all->idle_timeout, on_idle);
+    timer_start(connection->all->timers, &connection->timer, connection->all->idle_ms, on_idle);
 }
 
 /* -- connections of each client -------------------------------------------------------------- */
@@ -186,17 +171,11 @@ static struct peer_count **find_count(struct connections *connections,
 
 /* -- making room ----------------------------------------------------------------------------- */
 
-static void unlink_if_linked(h2o_linklist_t *link)
-{
-    if (h2o_linklist_is_linked(link))
-        h2o_linklist_unlink(link);
-}
-
 static void unlink_idle(struct connection *connection)
 {
-    unlink_if_linked(&connection->idle_link);
-    unlink_if_linked(&connection->near.idle_link);
-    unlink_if_linked(&connection->wide.idle_link);
+    list_remove(&connection->idle_link);
+    list_remove(&connection->near.idle_link);
+    list_remove(&connection->wide.idle_link);
 }
 
 /* Too recent to make room. */
@@ -220,11 +199,10 @@ static void leave(struct connection *connection)
    none has been idle for long enough. */
 static struct connection *find_spare(struct connections *connections)
 {
-    struct connection *spare = NULL;
+    struct connection *connection, *spare = NULL;
     size_t max = 0;
 
-    for (h2o_linklist_t *at = connections->idle.next; at != &connections->idle; at = at->next) {
-        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, idle_link, at);
+    LIST_EACH(connection, &connections->idle, idle_link) {
         const size_t n = connection->wide.count != NULL ? connection->wide.count->n : 1;
 
         if (is_recent(connection))
@@ -242,14 +220,11 @@ void connections_make_room(struct connections *connections)
     struct connection *const spare = connections->n_leaving == 0 ? find_spare(connections) : NULL;
     const struct peer_count *const wide = spare != NULL ? spare->wide.count : NULL;
     size_t n = connections->max / ROOM_PART;
-    h2o_linklist_t *at, *next;
+    struct connection *connection;
 
     if (spare == NULL)
         return;
-    for (at = &spare->idle_link; at != &connections->idle; at = next) {
-        struct connection *connection = H2O_STRUCT_FROM_MEMBER(struct connection, idle_link, at);
-
-        next = at->next;
+    LIST_EACH(connection, &connections->idle, idle_link) {
         if (is_recent(connection))
             return;
         if (connection->wide.count != wide)
@@ -263,16 +238,14 @@ void connections_make_room(struct connections *connections)
 /* Whether one more connection of `count` may be open; one that is idle makes room for it. */
 static bool may_add(struct peer_count *count, size_t max)
 {
-    struct connection *spare;
+    const struct member *oldest;
 
     if (count == NULL || count->n < max)
         return true;
-    if (h2o_linklist_is_empty(&count->idle))
+    oldest = LIST_FIRST(&count->idle, struct member, idle_link);
+    if (oldest == NULL || is_recent(oldest->self))
         return false;
-    spare = H2O_STRUCT_FROM_MEMBER(struct member, idle_link, count->idle.next)->self;
-    if (is_recent(spare))
-        return false;
-    leave(spare);
+    leave(oldest->self);
     return true;
 }
 
@@ -283,7 +256,7 @@ static struct peer_count *count_one(struct connections *connections, const struc
     if (*at == NULL) {
         *at = heap_zeroed(1, sizeof(**at));
         (*at)->network = *network;
-        h2o_linklist_init_anchor(&(*at)->idle);
+        list_init(&(*at)->idle);
     }
     (*at)->n++;
     return *at;
@@ -326,11 +299,11 @@ static bool count_in(struct connections *connections, struct connection *connect
 static void rest(struct connection *connection)
 {
     connection->idle_us = clock_mono_us();
-    h2o_linklist_insert(&connection->all->idle, &connection->idle_link);
+    list_add(&connection->all->idle, &connection->idle_link);
     if (connection->near.count == NULL)
         return;
-    h2o_linklist_insert(&connection->near.count->idle, &connection->near.idle_link);
-    h2o_linklist_insert(&connection->wide.count->idle, &connection->wide.idle_link);
+    list_add(&connection->near.count->idle, &connection->near.idle_link);
+    list_add(&connection->wide.count->idle, &connection->wide.idle_link);
 }
 
 static void stop_polling(h2o_socket_t *sock)
@@ -357,12 +330,27 @@ static void keep_polling(h2o_socket_t *sock)
     h2o_socket_read_start(sock, on_early);
 }
 
+h2o_socket_t *connection_socket(h2o_conn_t *conn)
+{
+#if H2O_LIBRARY_VERSION_MINOR < 14
+    return conn->callbacks->get_socket(conn);
+#else
+    /* h2o has no function for it. Its private struct of an HTTP/1 connection begins like this. */
+    const struct {
+        h2o_conn_t conn;
+        h2o_socket_t *sock;
+    } *const http1 = (const void *)conn;
+
+    return http1->sock;
+#endif
+}
+
 void connection_busy(h2o_socket_t *sock)
 {
     struct connection *connection = sock->on_close.data;
 
     keep_polling(sock);
-    h2o_timeout_unlink(&connection->timer);
+    timer_stop(&connection->timer);
     if (connection->requests++ == 0)
         unlink_idle(connection);
     /* It was shut down while h2o was sending 100 Continue for a request that it had read. The client
@@ -379,7 +367,7 @@ void connection_rests(h2o_socket_t *sock)
     if (--connection->requests > 0)
         return;
     rest(connection);
-    set_timer(connection, &connection->all->soon, on_rested);
+    timer_start(connection->all->timers, &connection->timer, 0, on_rested);
 }
 
 static void on_closed(void *data)
@@ -387,8 +375,8 @@ static void on_closed(void *data)
     struct connection *connection = data;
     struct connections *connections = connection->all;
 
-    h2o_timeout_unlink(&connection->timer);
-    h2o_linklist_unlink(&connection->link);
+    timer_stop(&connection->timer);
+    list_remove(&connection->link);
     unlink_idle(connection);
     count_out(connections, connection->near.count);
     count_out(connections, connection->wide.count);
@@ -417,7 +405,7 @@ void connections_add(struct connections *connections, h2o_accept_ctx_t *accept, 
     connection->tls = accept->ssl_ctx;
     if (connection->tls != NULL)
         SSL_CTX_up_ref(connection->tls);
-    h2o_linklist_insert(&connections->all, &connection->link);
+    list_add(&connections->all, &connection->link);
     rest(connection);
     limit_request(connection);
     connections->n++;

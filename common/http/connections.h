@@ -33,7 +33,9 @@
 #include <openssl/ssl.h>
 
 #include "common/base/ip.h"
+#include "common/base/list.h"
 #include "common/base/status.h"
+#include "common/http/timer.h"
 
 #define CONNECTIONS_BUCKETS 1024
 
@@ -46,20 +48,18 @@ struct connections_options {
 };
 
 struct connections {
-    h2o_loop_t *loop;
-    h2o_linklist_t all, idle; /* idle: without a request, the one idle for longest first */
+    struct timers *timers;
+    int64_t request_ms, idle_ms;
+    struct list all, idle; /* idle: without a request, the one idle for longest first */
     size_t n, n_leaving, max, max_of_one, max_of_network;
     const struct networks *trusted;
     struct peer_count *counts[CONNECTIONS_BUCKETS];
     uint64_t seed;
-    h2o_timeout_t soon, request_timeout, idle_timeout;
     void (*on_closed)(struct connections *connections); /* there is room; NULL: nobody waits */
 };
 
-void connections_init(struct connections *connections, h2o_loop_t *loop,
+void connections_init(struct connections *connections, struct timers *timers,
                       const struct connections_options *options);
-/* Before the loop ends. All connections must be closed. */
-void connections_release(struct connections *connections);
 
 bool connections_are_full(const struct connections *connections);
 /* Shuts down idle connections, unless some are being closed already. As they end, in the loop's next
@@ -70,6 +70,8 @@ void connections_make_room(struct connections *connections);
    many connections it is closed instead. */
 void connections_add(struct connections *connections, h2o_accept_ctx_t *accept, h2o_socket_t *sock);
 
+/* The socket of an HTTP/1 connection. */
+h2o_socket_t *connection_socket(h2o_conn_t *conn);
 /* Call when a request of an HTTP/1 connection has begun, in its handler: h2o must have stopped
    reading from the socket; and when it has ended, as it is disposed of: before h2o reads again, or
    closes the socket. */

@@ -7,81 +7,12 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/http/admin.h"
-#include "proto/subject.h"
+#include "common/http/edge_metrics.h"
+#include "common/http/event_loop.h"
 
-#define SEND_MS           10000
 #define SEND_BUDGET_BYTES ((size_t)64 * 1024 * 1024)
 #define FAREWELL_MS       500
 #define STOP_MS           8000
-
-/* -- the clock ------------------------------------------------------------------------------- */
-
-static void note_time(struct edge *edge, enum clock_witness witness, struct str theirs)
-{
-    uint64_t theirs_ms;
-
-    if (str_to_u64(theirs, INT64_MAX / 2, &theirs_ms))
-        clock_check_note(&edge->clock_check, witness, edge->clock_asked_ms, clock_us() / 1000,
-                         (int64_t)theirs_ms);
-}
-
-static void judge_clock(struct edge *edge)
-{
-    const struct clock_check *check = &edge->clock_check;
-    const int64_t wrong_ms = clock_check_wrong_ms(check);
-    const bool was_apart = atomic_load(&edge->clock_is_apart), is_apart = clock_is_apart(wrong_ms);
-
-    for (int i = 0; i < CLOCK_WITNESSES; i++)
-        metric_set(edge_metrics.clock_apart[i],
-                   clock_seconds(clock_check_apart_ms(check, (enum clock_witness)i)));
-    edge->calls.access_apart_ms = clock_check_apart_ms(check, CLOCK_OF_ACCESS);
-    atomic_store(&edge->clock_is_apart, is_apart);
-    if (is_apart == was_apart)
-        return;
-    LOG(is_apart ? LOG_ERROR : LOG_WARNING,
-        is_apart ? "our clock differs too much from those of access and its database"
-                 : "our clock no longer differs from those of access and its database, as far as "
-                   "they are known",
-        log_int("ahead_ms", wrong_ms));
-}
-
-static void on_time(void *owner, enum call_end end, struct bus_message *message)
-{
-    struct edge *edge = owner;
-
-    if (end == CALL_REPLIED) {
-        note_time(edge, CLOCK_OF_ACCESS, bus_message_header(message, BUS_CLOCK_HEADER));
-        note_time(edge, CLOCK_OF_DATABASE, bus_message_header(message, BUS_DATABASE_CLOCK_HEADER));
-        metric_add(edge_metrics.clock_checks, 1);
-        judge_clock(edge);
-    }
-    bus_message_free(message);
-    edge->clock_asked_ms = 0;
-}
-
-static void check_clock(struct edge *edge)
-{
-    struct call_request request = {.subject = BUS_CLOCK_SUBJECT,
-                                   .body = STR(""),
-                                   .timeout = CALL_TIMEOUT_SHORT,
-                                   .on_end = on_time,
-                                   .owner = edge};
-    uint64_t handle;
-
-    if (edge->clock_asked_ms == 0 && calls_start(&edge->calls, &request, &handle) == ST_OK)
-        edge->clock_asked_ms = clock_us() / 1000;
-}
-
-static void on_clock_due(h2o_timeout_entry_t *timer)
-{
-    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, clock_timer, timer);
-
-    h2o_timeout_link(edge->context.loop, &edge->clock_timeout, timer);
-    clock_check_ask(&edge->clock_check);
-    judge_clock(edge);
-    check_clock(edge);
-}
 
 /* -- readiness ------------------------------------------------------------------------------- */
 
@@ -116,11 +47,12 @@ static void note_bus(struct edge *edge)
         return;
     }
     LOG(LOG_INFO, "bus responds again");
-    if (edge->clock_check.of[CLOCK_OF_ACCESS].n == 0)
-        check_clock(edge);
+    edge_clock_hear(&edge->clock);
 }
 
 /* -- the heartbeat --------------------------------------------------------------------------- */
+
+static void on_heartbeat_tick(struct timer *timer);
 
 static void tick_heartbeat(struct edge *edge)
 {
@@ -145,9 +77,8 @@ static void schedule_tick(struct edge *edge)
 {
     const bool is_short = !edge->rests || edge->heartbeat.awaited;
 
-    h2o_timeout_unlink(&edge->heartbeat_timer);
-    h2o_timeout_link(edge->context.loop, is_short ? &edge->heartbeat_timeout : &edge->rest_timeout,
-                     &edge->heartbeat_timer);
+    timer_start(&edge->timers, &edge->heartbeat_timer, is_short ? HEARTBEAT_MS : HEARTBEAT_REST_MS,
+                on_heartbeat_tick);
 }
 
 /* At the end of a step: the first call after a rest takes a heartbeat along, since the latest one
@@ -294,7 +225,7 @@ static void flush(struct edge *edge)
         h2o_socket_notify_write(sock, on_bus_writable);
 }
 
-static void on_heartbeat_tick(h2o_timeout_entry_t *timer)
+static void on_heartbeat_tick(struct timer *timer)
 {
     struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
     const bool begins_rest = !edge->rests && !edge->heartbeat.awaited && !is_in_use(edge);
@@ -361,32 +292,21 @@ static void on_connection_closed(struct connections *connections)
 static bool open_all(struct edge *edge)
 {
     const struct edge_options *options = edge->options;
-    h2o_loop_t *loop = h2o_evloop_create();
 
-    must(loop != NULL);
-    h2o_context_init(&edge->context, loop, options->http);
+    timers_init(&edge->timers, event_loop_create());
+    h2o_context_init(&edge->context, edge->timers.loop, options->http);
     h2o_multithread_register_receiver(edge->context.queue, &edge->inbox, on_posts);
-    connections_init(&edge->connections, loop, &options->connections);
+    connections_init(&edge->connections, &edge->timers, &options->connections);
     edge->connections.on_closed = on_connection_closed;
-    lingering_close_init(&edge->lingering, loop);
-    h2o_timeout_init(loop, &edge->send_timeout, SEND_MS);
-    h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND],
-                     (uint64_t)options->command_timeout_ms + CALL_GRACE_MS);
-    h2o_timeout_init(loop, &edge->limit_timeouts[EDGE_REQUEST_LIMIT_RECORD],
-                     EDGE_REQUEST_RECORD_MS);
+    lingering_close_init(&edge->lingering, &edge->timers);
     send_budget_init(&edge->send_budget, SEND_BUDGET_BYTES);
     if (!open_listeners(edge) || !open_bus(edge))
         return false;
-    calls_init(&edge->calls, loop, edge->bus, &edge->heartbeat, options->calls_max,
+    calls_init(&edge->calls, &edge->timers, edge->bus, &edge->heartbeat, options->calls_max,
                options->command_timeout_ms);
     heartbeat_init(&edge->heartbeat, options->bus_timeout_ms);
-    h2o_timeout_init(loop, &edge->heartbeat_timeout, HEARTBEAT_MS);
-    h2o_timeout_init(loop, &edge->rest_timeout, HEARTBEAT_REST_MS);
-    h2o_timeout_init(loop, &edge->clock_timeout, CLOCK_CHECK_MS);
-    edge->clock_timer.cb = on_clock_due;
-    h2o_timeout_link(loop, &edge->clock_timeout, &edge->clock_timer);
-    edge->heartbeat_timer.cb = on_heartbeat_tick;
-    h2o_timeout_link(loop, &edge->heartbeat_timeout, &edge->heartbeat_timer);
+    edge_clock_open(&edge->clock, &edge->timers, &edge->calls);
+    schedule_tick(edge);
     if (options->hooks.on_open != NULL)
         options->hooks.on_open(edge);
     return true;
@@ -421,7 +341,7 @@ static void drain(struct edge *edge)
     connections_end_idle(&edge->connections);
     run_while(edge, &edge->connections.n, FAREWELL_MS);
     run_while(edge, &edge->requests, STOP_MS);
-    LOG(LOG_INFO, "loop stopped", log_int("cut_off", (int64_t)edge->requests));
+    LOG(LOG_INFO, "loop stopped", log_int("requests_aborted", (int64_t)edge->requests));
     connections_shut_down(&edge->connections);
     run_while(edge, &edge->connections.n, FAREWELL_MS);
     lingering_close_end_all(&edge->lingering);
@@ -443,7 +363,7 @@ static void *run(void *self)
     drain(edge);
     watchdog_end();
     bus_free(edge->bus);
-    recycle_release();
+    event_loop_end_thread();
     return NULL;
 }
 
@@ -469,14 +389,14 @@ void edge_join(struct edge *edge)
     (void)pthread_join(edge->thread, NULL);
 }
 
-bool edge_clock_is_apart(const struct edge *edge)
-{
-    return atomic_load(&edge->clock_is_apart);
-}
-
 const char *edge_bus_trouble(const struct edge *edge)
 {
     return bus_trouble_text(atomic_load(&edge->bus_trouble));
+}
+
+bool edge_clock_is_skewed(const struct edge *edge)
+{
+    return atomic_load(&edge->clock.is_skewed);
 }
 
 bool edge_is_ready(const struct edge *edge)

@@ -20,10 +20,12 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "common/base/clock_check.h"
-#include "common/http/edge_request.h"
+#include "common/http/calls.h"
+#include "common/http/edge_clock.h"
 #include "common/http/lingering_close.h"
 #include "common/http/listener.h"
+#include "common/http/send_budget.h"
+#include "common/http/timer.h"
 
 /* -- the loop -------------------------------------------------------------------------------- */
 
@@ -65,6 +67,7 @@ struct edge {
     sem_t opened; /* posted once is_open has the result of opening */
     bool is_open;
     h2o_context_t context; /* h2o's: how a request finds its loop */
+    struct timers timers;
     struct listener plain, secure;
     struct connections connections;
     struct lingering_closes lingering;
@@ -74,24 +77,16 @@ struct edge {
     h2o_socket_t *bus_changed; /* likewise */
     h2o_multithread_receiver_t inbox;
     struct heartbeat heartbeat;
-    h2o_timeout_t heartbeat_timeout, rest_timeout;
-    h2o_timeout_entry_t heartbeat_timer;
+    struct timer heartbeat_timer;
     bool rests;              /* nothing depends on the heartbeat, which is sent less often */
     uint64_t n_calls_ticked; /* calls.n_started at the latest tick of the timer */
     atomic_bool ready;
-    atomic_bool listens;   /* from the bus's first answer on */
-    bool found_port_taken; /* when it tried to listen */
-    struct clock_check clock_check;
-    int64_t clock_asked_ms; /* Unix; 0: no request is in flight */
-    h2o_timeout_t clock_timeout;
-    h2o_timeout_entry_t clock_timer;
-    atomic_bool clock_is_apart;
+    atomic_bool listens;                   /* from the bus's first answer on */
+    bool found_port_taken;                 /* when it tried to listen */
     _Atomic(enum bus_trouble) bus_trouble; /* at the last tick */
     struct calls calls;
+    struct edge_clock clock;
 
-    h2o_timeout_t limit_timeouts[EDGE_REQUEST_LIMITS];
-    /* A client that has not read its response by then is cut off. */
-    h2o_timeout_t send_timeout;
     struct send_budget send_budget; /* responses that are being sent */
     size_t requests;                /* those that have not ended */
     bool stopping;
@@ -108,6 +103,6 @@ const char *edge_bus_trouble(const struct edge *edge);
 bool edge_listens(const struct edge *edge); /* requests are answered, perhaps with 503 */
 /* Its clock is too far from those of access and its database, which agree, to set deadlines and times
    for them. */
-bool edge_clock_is_apart(const struct edge *edge);
+bool edge_clock_is_skewed(const struct edge *edge);
 
 #endif

@@ -4,54 +4,21 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
+#include "common/http/client_address.h"
 #include "common/http/edge.h"
+#include "common/http/edge_metrics.h"
 #include "proto/headers.h"
 
 #define ARENA_MAX ((size_t)256 * 1024)
-
-/* -- the send budget ------------------------------------------------------------------------- */
-
-void send_budget_init(struct send_budget *send_budget, size_t max)
-{
-    *send_budget = (struct send_budget){.max = max};
-    h2o_linklist_init_anchor(&send_budget->entries);
-}
-
-void send_budget_add(struct send_budget *send_budget, struct send_budget_entry *entry, size_t n)
-{
-    if (n < SEND_BUDGET_SMALLEST)
-        return;
-    entry->n = n;
-    send_budget->n += n;
-    h2o_linklist_insert(&send_budget->entries, &entry->link);
-}
-
-void send_budget_remove(struct send_budget *send_budget, struct send_budget_entry *entry)
-{
-    if (!h2o_linklist_is_linked(&entry->link))
-        return;
-    send_budget->n -= entry->n;
-    h2o_linklist_unlink(&entry->link);
-}
-
-struct send_budget_entry *send_budget_excess(struct send_budget *send_budget)
-{
-    struct send_budget_entry *oldest;
-
-    if (send_budget->n <= send_budget->max)
-        return NULL;
-    oldest = H2O_STRUCT_FROM_MEMBER(struct send_budget_entry, link, send_budget->entries.next);
-    send_budget_remove(send_budget, oldest);
-    return oldest;
-}
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 
 static h2o_socket_t *socket_of(const struct edge_request *request)
 {
-    return request->req->conn->callbacks->get_socket(request->req->conn);
+    return connection_socket(request->req->conn);
 }
 
 static void on_dispose(void *self)
@@ -60,8 +27,8 @@ static void on_dispose(void *self)
 
     if (request->on_end != NULL)
         request->on_end(request);
-    h2o_timeout_unlink(&request->send_timer);
-    h2o_timeout_unlink(&request->limit_timer);
+    timer_stop(&request->send_timer);
+    timer_stop(&request->limit_timer);
     send_budget_remove(&request->edge->send_budget, &request->unsent);
     edge_request_cancel_call(request);
     if (request->fault != FRAMING_SOUND)
@@ -78,12 +45,12 @@ static void cut_off(struct edge_request *request)
     (void)shutdown(h2o_socket_get_fd(socket_of(request)), SHUT_RDWR);
 }
 
-static void on_send_timeout(h2o_timeout_entry_t *timer)
+static void on_send_timeout(struct timer *timer)
 {
     cut_off(H2O_STRUCT_FROM_MEMBER(struct edge_request, send_timer, timer));
 }
 
-static void on_limit(h2o_timeout_entry_t *timer)
+static void on_limit(struct timer *timer)
 {
     struct edge_request *request = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, timer);
 
@@ -103,12 +70,10 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
     request->on_end = on_end;
     request->started_us = request->limited_us = clock_mono_us();
     request->fault = fault;
-    request->send_timer.cb = on_send_timeout;
-    request->limit_timer.cb = on_limit;
     uuid_format(&id, request->id);
     arena_init(&request->arena, ARENA_MAX);
     if (fault != FRAMING_SOUND) {
-        metric_add(edge_metrics.framing_faults, 1);
+        metric_add(edge_metrics.framing_errors, 1);
         req->http1_is_persistent = 0;
     }
     request->edge->requests++;
@@ -117,77 +82,7 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
     return request;
 }
 
-/* -- the client's address -------------------------------------------------------------------- */
-
-/* Cuts the part after the last comma off *rest, and returns it. */
-static struct str cut_last(struct str *rest)
-{
-    const char *comma = rest->n > 0 ? memrchr(rest->p, ',', rest->n) : NULL;
-    struct str last = *rest;
-
-    if (comma == NULL) {
-        *rest = STR_NONE;
-        return str_trim_ows(last);
-    }
-    rest->n = (size_t)(comma - rest->p);
-    return str_trim_ows(str_skip(last, rest->n + 1));
-}
-
-static bool is_port(struct str text)
-{
-    uint64_t port;
-
-    return str_to_u64(text, 65535, &port);
-}
-
-/* An address in any form that proxies write: with or without brackets and port. */
-static bool parse_hop(struct str hop, struct address *out)
-{
-    struct str rest = hop, inside;
-
-    if (address_parse(hop, out))
-        return true;
-    if (hop.n > 0 && hop.p[0] == '[') {
-        rest = str_skip(rest, 1);
-        inside = str_cut(&rest, ']');
-        if (rest.p == NULL || memchr(inside.p, ':', inside.n) == NULL)
-            return false;
-        if (rest.n > 0 && (rest.p[0] != ':' || !is_port(str_skip(rest, 1))))
-            return false;
-        return address_parse(inside, out);
-    }
-    inside = str_cut(&rest, ':');
-    return rest.p != NULL && is_port(rest) && address_parse(inside, out);
-}
-
-struct address client_address(const struct address *peer, const struct networks *trusted,
-                              const struct str *forwarded_for, size_t n)
-{
-    struct address client = *peer;
-    unsigned hops = 0;
-
-    while (n-- > 0) {
-        struct str rest = forwarded_for[n];
-
-        while (rest.p != NULL) {
-            if (hops++ == CLIENT_HOPS_MAX || !networks_hold(trusted, &client) ||
-                !parse_hop(cut_last(&rest), &client))
-                return client;
-        }
-    }
-    return client;
-}
-
-bool client_is_https(bool own_tls, const struct address *peer, const struct networks *trusted,
-                     struct str forwarded_proto)
-{
-    struct str rest = forwarded_proto;
-
-    if (own_tls)
-        return true;
-    return rest.p != NULL && networks_hold(trusted, peer) &&
-           str_equal_nocase(cut_last(&rest), STR("https"));
-}
+/* -- its headers ---------------------------------------------------------------------------- */
 
 static void set_client(struct edge_request *request, const struct request_headers *headers)
 {
@@ -227,9 +122,11 @@ void edge_request_limit(struct edge_request *request, enum edge_request_limit li
                         void (*on_late)(struct edge_request *request))
 {
     request->on_late = on_late;
-    h2o_timeout_unlink(&request->limit_timer);
-    h2o_timeout_link(request->edge->context.loop, &request->edge->limit_timeouts[limit],
-                     &request->limit_timer);
+    timer_start(&request->edge->timers, &request->limit_timer,
+                limit == EDGE_REQUEST_LIMIT_COMMAND
+                    ? request->edge->options->command_timeout_ms + CALL_GRACE_MS
+                    : EDGE_REQUEST_RECORD_MS,
+                on_limit);
 }
 
 void edge_request_restart_limit(struct edge_request *request)
@@ -311,10 +208,9 @@ void edge_request_sending(struct edge_request *request)
 {
     if (request->edge->stopping)
         request->req->http1_is_persistent = 0;
-    h2o_timeout_unlink(&request->limit_timer);
-    h2o_timeout_unlink(&request->send_timer);
-    h2o_timeout_link(request->edge->context.loop, &request->edge->send_timeout,
-                     &request->send_timer);
+    timer_stop(&request->limit_timer);
+    timer_start(&request->edge->timers, &request->send_timer, EDGE_REQUEST_SEND_MS,
+                on_send_timeout);
 }
 
 void edge_request_sending_whole(struct edge_request *request, size_t n)
@@ -327,7 +223,7 @@ void edge_request_sending_whole(struct edge_request *request, size_t n)
     while ((excess = send_budget_excess(send_budget)) != NULL) {
         struct edge_request *slowest = H2O_STRUCT_FROM_MEMBER(struct edge_request, unsent, excess);
 
-        h2o_timeout_unlink(&slowest->send_timer);
+        timer_stop(&slowest->send_timer);
         cut_off(slowest);
     }
 }
@@ -346,56 +242,4 @@ void edge_request_drop(struct edge_request *request)
     req->res.content_length = 0;
     h2o_start_response(req, &generator);
     h2o_send(req, NULL, 0, H2O_SEND_STATE_FINAL);
-}
-
-/* -- metrics --------------------------------------------------------------------------------- */
-
-#define NAME_CAPACITY 96
-
-struct edge_metrics edge_metrics;
-
-static struct metric *open_one(struct metric *(*kind)(const char *, const char *, const char *),
-                               const char *prefix, const char *name, const char *help)
-{
-    char full[NAME_CAPACITY];
-
-    snprintf(full, sizeof(full), "%s%s", prefix, name);
-    return kind(full, NULL, help);
-}
-
-static struct metric *open_clock(const char *prefix, const char *label)
-{
-    char full[NAME_CAPACITY];
-
-    snprintf(full, sizeof(full), "%sclock_apart_seconds", prefix);
-    return metric_gauge(full, label,
-                        "Seconds that our clock is ahead of that of access or of its database, "
-                        "rounded up; negative: behind");
-}
-
-void edge_metrics_open(const char *prefix)
-{
-    bus_metrics_open();
-    edge_metrics = (struct edge_metrics){
-        .in_flight = open_one(metric_gauge, prefix, "requests_in_flight", "Requests in flight"),
-        .connections = open_one(metric_gauge, prefix, "connections", "Open client connections"),
-        .connections_refused = open_one(metric_counter, prefix, "connections_refused_total",
-                                        "Connections rejected because their address has too many"),
-        .connections_shed = open_one(metric_counter, prefix, "connections_shed_total",
-                                     "Idle connections closed to make room for others"),
-        .loops_ready = open_one(metric_gauge, prefix, "bus_up",
-                                "Event loops whose bus connection is up and responds"),
-        .framing_faults = open_one(metric_counter, prefix, "framing_faults_total",
-                                   "Requests with invalid framing or of excessive size"),
-        .late_replies = open_one(metric_counter, prefix, "late_replies_total",
-                                 "Replies that arrived up to 2 s after their request had ended"),
-        .heartbeats_missed = open_one(metric_counter, prefix, "pulses_missed_total",
-                                      "Timer ticks without a heartbeat from the bus"),
-        .clock_apart = {[CLOCK_OF_ACCESS] = open_clock(prefix, "from=\"access\""),
-                        [CLOCK_OF_DATABASE] = open_clock(prefix, "from=\"database\"")},
-        .clock_checks = open_one(metric_counter, prefix, "clock_checks_total",
-                                 "Replies from access that carried its time"),
-        .slow_readers = open_one(metric_counter, prefix, "slow_readers_total",
-                                 "Connections closed because the client did not read the response"),
-    };
 }

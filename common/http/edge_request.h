@@ -8,51 +8,21 @@
  * Owns     Itself, as the first member of a program's own struct, which lives in the request's pool
  *          and is disposed of with it, even while it waits for something. Slices point into the
  *          request, the body of a reply into its message.
- * Threads  The loop's, except for edge_metrics_open(). client_address() and client_is_https() are
- *          pure.
+ * Threads  The loop's.
  */
 #ifndef COMMON_HTTP_EDGE_REQUEST_H
 #define COMMON_HTTP_EDGE_REQUEST_H
 
 #include "common/base/arena.h"
-#include "common/base/clock_check.h"
 #include "common/base/ip.h"
-#include "common/base/metrics.h"
 #include "common/base/uuid.h"
 #include "common/http/calls.h"
 #include "common/http/framing.h"
 #include "common/http/request_headers.h"
+#include "common/http/send_budget.h"
+#include "common/http/timer.h"
 #include "common/trace/trace.h"
 #include "proto/outcome.h"
-
-/* -- the send budget ------------------------------------------------------------------------- */
-
-/* Limits the memory that large responses occupy until their clients have read them; one budget for
-   each event loop. A client that reads nothing is cut off after some seconds, but until then a few
-   of them could need more memory than there is. Above the budget, the responses that have waited
-   longest are dropped first. Small responses, which sockets take at once, do not count. */
-
-#define SEND_BUDGET_SMALLEST ((size_t)64 * 1024)
-
-/* One response that waits; zeroed before its first use. */
-struct send_budget_entry {
-    h2o_linklist_t link;
-    size_t n; /* bytes */
-};
-
-struct send_budget {
-    h2o_linklist_t entries; /* oldest first */
-    size_t n, max;          /* bytes */
-};
-
-void send_budget_init(struct send_budget *send_budget, size_t max);
-/* Call when the response is about to be sent. */
-void send_budget_add(struct send_budget *send_budget, struct send_budget_entry *entry, size_t n);
-/* Call when the client has read the response or it was dropped; an entry that was never added is
-   fine. */
-void send_budget_remove(struct send_budget *send_budget, struct send_budget_entry *entry);
-/* The next response to drop, already removed; NULL: all are within the budget. */
-struct send_budget_entry *send_budget_excess(struct send_budget *send_budget);
 
 /* -- the request ----------------------------------------------------------------------------- */
 
@@ -66,6 +36,8 @@ enum edge_request_limit {
     EDGE_REQUEST_LIMITS
 };
 #define EDGE_REQUEST_RECORD_MS 500
+/* A client that has not read its response by then is cut off. */
+#define EDGE_REQUEST_SEND_MS 10000
 
 struct edge_request {
     struct edge *edge;
@@ -82,9 +54,9 @@ struct edge_request {
     uint64_t call;                          /* the latest */
     char traceparent[TRACEPARENT_TEXT + 1]; /* for our calls and the log; "" = no trace */
     struct span span;                       /* the program fills name, outcome and organization */
-    h2o_timeout_entry_t send_timer;
+    struct timer send_timer;
     struct send_budget_entry unsent;
-    h2o_timeout_entry_t limit_timer;
+    struct timer limit_timer;
     void (*on_late)(struct edge_request *request);
 };
 
@@ -97,22 +69,6 @@ struct edge_request *edge_request_begin(h2o_req_t *req, size_t size,
 /* Reads the headers, and derives from them the client's address (the peer's, or what trusted
    proxies report) and the trace, which may begin here. */
 void edge_request_read(struct edge_request *request, struct request_headers *headers);
-
-/* -- the client's address -------------------------------------------------------------------- */
-
-#define CLIENT_HOPS_MAX 32
-
-/* What a proxy reports counts only if the proxy is trusted. X-Forwarded-For, `n` lines in the order
-   of the request, is read from the right: each trusted hop vouches for the one before it. The walk
-   ends at the first address that is not trusted, at something that is not an address (the result is
-   then the trusted hop that reported it), or after CLIENT_HOPS_MAX hops. */
-struct address client_address(const struct address *peer, const struct networks *trusted,
-                              const struct str *forwarded_for, size_t n);
-
-/* `own_tls`: our own listener terminated TLS. `forwarded_proto`: the last line of the header, whose
-   last element counts, or STR_NONE. */
-bool client_is_https(bool own_tls, const struct address *peer, const struct networks *trusted,
-                     struct str forwarded_proto);
 
 /* -- its time -------------------------------------------------------------------------------- */
 
@@ -152,32 +108,5 @@ void edge_request_sending(struct edge_request *request);
 void edge_request_sending_whole(struct edge_request *request, size_t n);
 /* Ends the request and its connection without a response. */
 void edge_request_drop(struct edge_request *request);
-
-/* -- metrics --------------------------------------------------------------------------------- */
-
-/* The metrics of every program at the edge: one set for each process, never freed. Gauges show the
-   present value, counters count since the start; times are in seconds. */
-struct edge_metrics {
-    /* of requests and connections */
-    struct metric *in_flight;           /* gauge: requests that have not ended */
-    struct metric *connections;         /* gauge: clients' open connections */
-    struct metric *connections_refused; /* closed at once: their address or network has too many */
-    struct metric *connections_shed;    /* idle ones, closed to make room */
-    struct metric *slow_readers;        /* connections: the client did not read the response */
-    struct metric *framing_faults;      /* requests with invalid framing, or too large */
-    /* of the bus */
-    struct metric *loops_ready;       /* gauge: loops that listen and have a live bus */
-    struct metric *heartbeats_missed; /* ticks of a loop's timer without the heartbeat */
-    struct metric *late_replies; /* to calls that had ended (those that bus_awaited_fn lets in) */
-    /* Gauges: seconds that our clock is ahead of theirs; negative: behind. */
-    struct metric *clock_apart[CLOCK_WITNESSES];
-    struct metric *clock_checks; /* replies that were to carry the time */
-};
-
-extern struct edge_metrics edge_metrics;
-
-/* Call once, before threads start; then any thread may update them. `prefix` begins their names,
-   such as "conversations_gateway_". */
-void edge_metrics_open(const char *prefix);
 
 #endif

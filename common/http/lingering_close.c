@@ -12,25 +12,23 @@
 
 struct lingering_close {
     struct lingering_closes *all;
-    h2o_linklist_t link;
+    struct list link;
     h2o_socket_t *sock;
-    h2o_timeout_entry_t soon, timeout;
+    struct timer soon, timeout;
     size_t dropped;
 };
 
-void lingering_close_init(struct lingering_closes *lingering, h2o_loop_t *loop)
+void lingering_close_init(struct lingering_closes *lingering, struct timers *timers)
 {
-    *lingering = (struct lingering_closes){.loop = loop};
-    h2o_linklist_init_anchor(&lingering->all);
-    h2o_timeout_init(loop, &lingering->soon, 0);
-    h2o_timeout_init(loop, &lingering->timeout, TIMEOUT_MS);
+    *lingering = (struct lingering_closes){.timers = timers};
+    list_init(&lingering->all);
 }
 
 static void finish(struct lingering_close *self)
 {
-    h2o_timeout_unlink(&self->soon);
-    h2o_timeout_unlink(&self->timeout);
-    h2o_linklist_unlink(&self->link);
+    timer_stop(&self->soon);
+    timer_stop(&self->timeout);
+    list_remove(&self->link);
     self->all->n--;
     h2o_socket_close(self->sock);
     free(self);
@@ -38,19 +36,21 @@ static void finish(struct lingering_close *self)
 
 void lingering_close_end_all(struct lingering_closes *lingering)
 {
-    while (!h2o_linklist_is_empty(&lingering->all))
-        finish(H2O_STRUCT_FROM_MEMBER(struct lingering_close, link, lingering->all.next));
+    struct lingering_close *self;
+
+    LIST_EACH(self, &lingering->all, link)
+        finish(self);
 }
 
 /* h2o has closed its socket by now; with TLS it has first sent its closing alert to the client. */
-static void on_soon(h2o_timeout_entry_t *timer)
+static void on_soon(struct timer *timer)
 {
     struct lingering_close *self = H2O_STRUCT_FROM_MEMBER(struct lingering_close, soon, timer);
 
     (void)shutdown(h2o_socket_get_fd(self->sock), SHUT_WR);
 }
 
-static void on_timeout(h2o_timeout_entry_t *timer)
+static void on_timeout(struct timer *timer)
 {
     finish(H2O_STRUCT_FROM_MEMBER(struct lingering_close, timeout, timer));
 }
@@ -78,13 +78,11 @@ void lingering_close_begin(struct lingering_closes *lingering, h2o_socket_t *soc
         return;
     self = heap_zeroed(1, sizeof(*self));
     self->all = lingering;
-    self->sock = h2o_evloop_socket_create(lingering->loop, fd, H2O_SOCKET_FLAG_DONT_READ);
+    self->sock = h2o_evloop_socket_create(lingering->timers->loop, fd, H2O_SOCKET_FLAG_DONT_READ);
     self->sock->data = self;
-    self->soon.cb = on_soon;
-    self->timeout.cb = on_timeout;
-    h2o_linklist_insert(&lingering->all, &self->link);
+    list_add(&lingering->all, &self->link);
     lingering->n++;
-    h2o_timeout_link(lingering->loop, &lingering->soon, &self->soon);
-    h2o_timeout_link(lingering->loop, &lingering->timeout, &self->timeout);
+    timer_start(lingering->timers, &self->soon, 0, on_soon);
+    timer_start(lingering->timers, &self->timeout, TIMEOUT_MS, on_timeout);
     h2o_socket_read_start(self->sock, on_readable);
 }

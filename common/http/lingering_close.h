@@ -14,16 +14,18 @@
 
 #include <h2o.h>
 
+#include "common/base/list.h"
+#include "common/http/timer.h"
+
 #define LINGERING_CLOSES_MAX 256 /* at once; further connections are just closed */
 
 struct lingering_closes {
-    h2o_loop_t *loop;
-    h2o_linklist_t all;
+    struct timers *timers;
+    struct list all;
     size_t n;
-    h2o_timeout_t soon, timeout;
 };
 
-void lingering_close_init(struct lingering_closes *lingering, h2o_loop_t *loop);
+void lingering_close_init(struct lingering_closes *lingering, struct timers *timers);
 /* Ends them early. */
 void lingering_close_end_all(struct lingering_closes *lingering);
 

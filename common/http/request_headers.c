@@ -1,5 +1,7 @@
 #include "common/http/request_headers.h"
 
+#include "common/base/ascii.h"
+
 enum kind { ONE, LINES };
 
 /* Names in lower case, as in h2o. */

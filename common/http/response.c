@@ -5,69 +5,11 @@
 
 #include "common/base/clock.h"
 #include "common/http/edge.h"
+#include "common/http/status_counts.h"
 #include "common/json/json.h"
 
 #define NUMBER_CAPACITY 24
 #define HEADERS_USUAL   11 /* the headers of each response and those that programs usually add */
-
-/* -- statuses -------------------------------------------------------------------------------- */
-
-/* Every status that our programs answer with; the last one stands for any other. */
-static const struct {
-    int status;
-    const char *reason;
-} statuses[RESPONSE_STATUSES] = {
-    {200, "OK"},
-    {201, "Created"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {401, "Unauthorized"},
-    {403, "Forbidden"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {406, "Not Acceptable"},
-    {409, "Conflict"},
-    {413, "Content Too Large"},
-    {415, "Unsupported Media Type"},
-    {417, "Expectation Failed"},
-    {429, "Too Many Requests"},
-    {503, "Service Unavailable"},
-    {500, "Internal Server Error"},
-};
-
-static size_t index_of(int status)
-{
-    size_t i = 0;
-
-    while (i < RESPONSE_STATUSES - 1 && statuses[i].status != status)
-        i++;
-    return i;
-}
-
-const char *reason_of(int status)
-{
-    return statuses[index_of(status)].reason;
-}
-
-void response_counts_open(struct response_counts *counts, const char *name, const char *labels,
-                          int never)
-{
-    char all[96];
-
-    for (size_t i = 0; i < RESPONSE_STATUSES; i++) {
-        if (statuses[i].status == never)
-            continue;
-        snprintf(all, sizeof(all), "%sstatus=\"%d\"", labels, statuses[i].status);
-        counts->by_status[i] = metric_counter(name, all, "Requests answered");
-    }
-}
-
-void response_counts_add(const struct response_counts *counts, int status)
-{
-    struct metric *of_status = counts->by_status[index_of(status)];
-
-    metric_add(of_status != NULL ? of_status : counts->by_status[RESPONSE_STATUSES - 1], 1);
-}
 
 /* -- headers --------------------------------------------------------------------------------- */
 
@@ -82,14 +24,16 @@ void response_add(struct edge_request *http, struct str name, const char *shown,
 /* No printf(), since every response of the API has three numbers. */
 struct str response_number(struct edge_request *http, uint64_t value)
 {
-    char *text = h2o_mem_alloc_pool(&http->req->pool, NUMBER_CAPACITY);
+    char text[NUMBER_CAPACITY];
     size_t at = NUMBER_CAPACITY;
+    h2o_iovec_t kept;
 
     do {
         text[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value > 0);
-    return (struct str){text + at, NUMBER_CAPACITY - at};
+    kept = h2o_strdup(&http->req->pool, text + at, NUMBER_CAPACITY - at);
+    return (struct str){kept.base, kept.len};
 }
 
 void response_add_number(struct edge_request *http, struct str name, const char *shown,

@@ -1,5 +1,5 @@
 /*
- * response - builds, sends, logs and counts the responses of our HTTP programs.
+ * response - builds, sends and logs the responses of our HTTP programs.
  *
  * What     Begin a response, add headers, send. With a status of 400 or more, the body passed to
  *          response_send() is the value of "errors" in an `error.list`, the same in the API and in
@@ -55,24 +55,5 @@ void response_stream(struct edge_request *http, h2o_generator_t *generator);
    and more, and for every response if the options ask for it. */
 void response_log(const struct edge_request *http, int status, const struct log_field *own,
                   size_t n);
-
-/* -- statuses -------------------------------------------------------------------------------- */
-
-#define RESPONSE_STATUSES 16
-
-/* The reason phrase of a status that our programs answer with; any other counts as 500. */
-const char *reason_of(int status);
-
-/* Counters of one kind of responses, by status. */
-struct response_counts {
-    struct metric *by_status[RESPONSE_STATUSES];
-};
-
-/* Call before threads start, with *counts zeroed. `labels`: the labels before the status, each
-   followed by a comma, or "". `never`: a status that the program does not answer with. */
-void response_counts_open(struct response_counts *counts, const char *name, const char *labels,
-                          int never);
-/* Call for each response, from any thread. A status without a counter counts as 500. */
-void response_counts_add(const struct response_counts *counts, int status);
 
 #endif

@@ -3,23 +3,17 @@
 #include <stdlib.h>
 
 #include "common/base/arena.h"
-#include "common/base/log.h"
-#include "common/base/str.h"
+#include "common/base/recent_table.h"
 
-#define SETS      8192 /* a power of two */
+#define SETS      8192
 #define WAYS      4
 #define MINUTE_US 60000000
 
-struct entry {
-    struct network network;
-    uint32_t failures;
-    int64_t minute;
-};
-
 struct throttle {
     uint32_t max;
-    uint64_t seed;
-    struct entry at[SETS][WAYS];
+    /* An entry's rank is its minute and, in the lower half, its failures: those of earlier minutes
+       are replaced first, and then those with the fewest failures. */
+    struct recent_table *table;
 };
 
 struct throttle *throttle_new(uint32_t max, uint64_t seed)
@@ -27,23 +21,20 @@ struct throttle *throttle_new(uint32_t max, uint64_t seed)
     struct throttle *throttle = heap_zeroed(1, sizeof(*throttle));
 
     throttle->max = max;
-    throttle->seed = seed;
+    throttle->table = recent_table_new(SETS, WAYS, sizeof(struct recent), seed);
     return throttle;
 }
 
 void throttle_free(struct throttle *throttle)
 {
+    if (throttle != NULL)
+        recent_table_free(throttle->table);
     free(throttle);
-}
-
-static size_t set_of(const struct throttle *throttle, const struct network *network)
-{
-    return (size_t)(hash_key(network->base.b, throttle->seed ^ network->bits) % SETS);
 }
 
 static int64_t minute_of(int64_t now_us)
 {
-    return now_us / MINUTE_US + 1; /* 0 marks an entry that was never used */
+    return now_us / MINUTE_US + 1; /* a rank of 0 is no entry's */
 }
 
 static uint64_t max_of_network(const struct throttle *throttle)
@@ -51,33 +42,34 @@ static uint64_t max_of_network(const struct throttle *throttle)
     return (uint64_t)throttle->max * THROTTLE_WIDER;
 }
 
+/* NULL: it has not failed. */
+static uint32_t failures_in(const struct recent *entry, int64_t minute)
+{
+    return entry != NULL && entry->rank >> 32 == minute ? (uint32_t)entry->rank : 0;
+}
+
 /* Counts one failure; returns how many there are now. */
 static uint32_t count(struct throttle *throttle, const struct network *network, int64_t minute)
 {
-    struct entry *set = throttle->at[set_of(throttle, network)];
-    struct entry *chosen = &set[0];
+    struct recent *entry;
+    uint32_t failures;
+    uint8_t key[16];
 
-    for (size_t i = 0; i < WAYS; i++) {
-        if (set[i].minute != minute)
-            set[i].failures = 0;
-        if (set[i].minute == minute && network_equal(&set[i].network, network))
-            return set[i].failures < UINT32_MAX ? ++set[i].failures : UINT32_MAX;
-        if (set[i].failures < chosen->failures)
-            chosen = &set[i];
-    }
-    *chosen = (struct entry){.network = *network, .minute = minute, .failures = 1};
-    return 1;
+    network_key(network, key);
+    entry = recent_table_add(throttle->table, key);
+    failures = failures_in(entry, minute);
+    failures += failures < UINT32_MAX;
+    entry->rank = minute << 32 | failures;
+    return failures;
 }
 
 static uint32_t failures_of(const struct throttle *throttle, const struct network *network,
                             int64_t minute)
 {
-    const struct entry *set = throttle->at[set_of(throttle, network)];
+    uint8_t key[16];
 
-    for (size_t i = 0; i < WAYS; i++)
-        if (set[i].minute == minute && network_equal(&set[i].network, network))
-            return set[i].failures;
-    return 0;
+    network_key(network, key);
+    return failures_in(recent_table_find(throttle->table, key), minute);
 }
 
 bool throttle_note(struct throttle *throttle, const struct address *address, int64_t now_us)

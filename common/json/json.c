@@ -260,6 +260,17 @@ struct str json_member_text(const json_t *object, const char *key)
     return json_text(json_object_get(object, key));
 }
 
+bool json_member_count(const json_t *object, const char *key, uint32_t *out)
+{
+    const json_t *value = json_object_get(object, key);
+
+    if (!json_is_integer(value) || json_integer_value(value) < 0 ||
+        json_integer_value(value) > INT32_MAX)
+        return false;
+    *out = (uint32_t)json_integer_value(value);
+    return true;
+}
+
 /* Nonzero for a byte that must be escaped: the letter of its short form, or `u`. */
 static const char escape_of[256] = {
     [0x00] = 'u', [0x01] = 'u', [0x02] = 'u', [0x03] = 'u',  [0x04] = 'u', [0x05] = 'u',

@@ -41,6 +41,8 @@ void json_free(json_t *value); /* NULL is fine */
 struct str json_text(const json_t *value);
 /* The same for a member of an object; STR_NONE when absent. */
 struct str json_member_text(const json_t *object, const char *key);
+/* A count: an integer from 0 to 2^31 - 1. False leaves *out untouched. */
+MUST_CHECK bool json_member_count(const json_t *object, const char *key, uint32_t *out);
 
 /* Writing: appends into a buf. The text must be valid UTF-8 (ours always is). */
 void json_add_string(struct buf *buf, struct str text); /* quoted and escaped; STR_NONE: null */

@@ -8,6 +8,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/list.h"
 #include "common/base/log.h"
 
 enum {
@@ -31,7 +32,7 @@ enum { V4, V6, HALVES };
 
 struct lookup {
     struct lookups *lookups;
-    struct lookup *next, **at; /* its place in the list; at is NULL once it has left the list */
+    struct list link; /* until it is reported */
     char *name;
     lookup_fn on_done; /* NULL = abandoned */
     void *closure;
@@ -43,26 +44,19 @@ struct lookup {
 
 struct lookups {
     struct dns *dns;
-    struct lookup *list; /* those not reported yet */
+    struct list list; /* those not reported yet */
 };
 
 /* -- asking ------------------------------------------------------------------------------------ */
 
+/* If answers are still to come, the last of them frees it. */
 static void free_if_unused(struct lookup *lookup)
 {
-    if (lookup->at != NULL || lookup->halves[V4].n_asked > 0 || lookup->halves[V6].n_asked > 0)
+    if (list_is_linked(&lookup->link) || lookup->halves[V4].n_asked > 0 ||
+        lookup->halves[V6].n_asked > 0)
         return;
     free(lookup->name);
     free(lookup);
-}
-
-/* The answers that are still to come free it. */
-static void leave_list(struct lookup *lookup)
-{
-    *lookup->at = lookup->next;
-    if (lookup->next != NULL)
-        lookup->next->at = lookup->at;
-    lookup->at = NULL;
 }
 
 /* A question that failed leaves those after it to answer. */
@@ -156,7 +150,7 @@ static void report(struct lookup *lookup)
 
     if (lookup->on_done != NULL)
         lookup->on_done(lookup->closure, addresses, n);
-    leave_list(lookup);
+    list_remove(&lookup->link);
     free_if_unused(lookup);
 }
 
@@ -182,19 +176,19 @@ struct lookups *lookups_new(const struct dns_options *options)
         return NULL;
     lookups = heap_zeroed(1, sizeof(*lookups));
     lookups->dns = dns;
+    list_init(&lookups->list);
     return lookups;
 }
 
 void lookups_free(struct lookups *lookups)
 {
-    struct lookup *next;
+    struct lookup *lookup;
 
     if (lookups == NULL)
         return;
     dns_close(lookups->dns);
-    for (struct lookup *lookup = lookups->list; lookup != NULL; lookup = next) {
-        next = lookup->next;
-        lookup->at = NULL;
+    LIST_EACH(lookup, &lookups->list, link) {
+        list_remove(&lookup->link);
         free_if_unused(lookup);
     }
     free(lookups);
@@ -228,11 +222,7 @@ struct lookup *lookup_begin(struct lookups *lookups, const char *name, lookup_fn
     must(lookup->name != NULL);
     lookup->on_done = on_done;
     lookup->closure = closure;
-    lookup->next = lookups->list;
-    lookup->at = &lookups->list;
-    if (lookup->next != NULL)
-        lookup->next->at = &lookup->next;
-    lookups->list = lookup;
+    list_add_first(&lookups->list, &lookup->link);
     begin_asking(lookup);
     return lookup;
 }
@@ -262,22 +252,20 @@ int lookups_timeout_ms(const struct lookups *lookups, int max_ms)
 {
     const int64_t now_us = clock_mono_us();
     int timeout_ms = dns_timeout_ms(lookups->dns, max_ms);
+    const struct lookup *lookup;
 
-    for (const struct lookup *lookup = lookups->list; lookup != NULL && timeout_ms > 0;
-         lookup = lookup->next)
+    LIST_EACH(lookup, &lookups->list, link)
         timeout_ms = timeout_of(lookup, timeout_ms, now_us);
     return timeout_ms;
 }
 
 void lookups_process(struct lookups *lookups)
 {
-    struct lookup *next;
+    struct lookup *lookup;
     int64_t now_us;
 
     dns_process(lookups->dns);
     now_us = clock_mono_us();
-    for (struct lookup *lookup = lookups->list; lookup != NULL; lookup = next) {
-        next = lookup->next;
+    LIST_EACH(lookup, &lookups->list, link)
         advance(lookup, now_us);
-    }
 }

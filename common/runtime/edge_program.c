@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <stdio.h>
 
+#include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/framing.h"
 
@@ -82,7 +83,7 @@ static bool check(void *closure)
     if (networks_parse(str_of(config.trusted_proxies), &trusted, &wrong))
         return true;
     LOG(LOG_ERROR, "TRUSTED_PROXIES must be networks such as 10.0.0.0/8, separated by commas",
-        log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
+        log_slice("invalid", wrong), log_int("networks_max", NETWORKS_MAX));
     return false;
 }
 
@@ -135,6 +136,7 @@ static size_t describe(void *closure, struct log_field fields[PROGRAM_LOG_MAX])
 
 static bool open_program(const struct process *process, void *closure)
 {
+    clock_hold();
     prefer_batches();
     configure_http();
     options = (struct edge_options){.name = process->name,
@@ -157,7 +159,7 @@ static bool open_program(const struct process *process, void *closure)
 static bool has_clock(char reason[128])
 {
     for (size_t i = 0; i < n_loops; i++)
-        if (edge_clock_is_apart(loops[i])) {
+        if (edge_clock_is_skewed(loops[i])) {
             snprintf(reason, 128,
                      "its clock is more than 5 s from those of access and its database");
             return false;

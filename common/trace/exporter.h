@@ -14,7 +14,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/str.h"
-#include "common/trace/trace.h"
+#include "common/trace/span.h"
 
 struct post;
 

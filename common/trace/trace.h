@@ -26,20 +26,12 @@
 #include "common/base/log.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
-#include "common/base/uuid.h"
+#include "common/trace/span.h"
 
 /* -- the header traceparent -------------------------------------------------------------------- */
 
 /* W3C Trace Context: `00-` 32 hex `-` 16 hex `-` 2 hex, ids not all zero; or a later version that
    begins like that. `tracestate` carries other vendors' data: it is neither read nor passed on. */
-
-enum { TRACE_ID_BYTES = 16, SPAN_ID_BYTES = 8, TRACEPARENT_TEXT = 55 };
-
-struct trace_context {
-    uint8_t trace_id[TRACE_ID_BYTES];
-    uint8_t span_id[SPAN_ID_BYTES];
-    bool is_sampled; /* the services that it is passed to record their spans */
-};
 
 /* False leaves *out untouched. */
 bool trace_context_parse(struct str traceparent, struct trace_context *out);
@@ -53,17 +45,6 @@ struct log_field log_trace(struct str traceparent);
 
 /* -- spans ------------------------------------------------------------------------------------- */
 
-struct span {
-    struct trace_context context;     /* ours; if not sampled, this span is not recorded */
-    uint8_t parent_id[SPAN_ID_BYTES]; /* all zero: the trace begins here */
-    const char *name;
-    int64_t start_us, end_us; /* clock_us() */
-    const char *outcome;
-    int http_status;                         /* 0 = not over HTTP */
-    bool has_failed;                         /* by our fault */
-    struct uuid request_id, organization_id; /* nil = not known */
-};
-
 enum { SPANS_MAX = 1024 };
 
 /* Initializes the span and, if it must be recorded, gives it its place in a trace; returns whether
@@ -75,10 +56,6 @@ void span_end(const struct span *span);
 /* -- settings ---------------------------------------------------------------------------------- */
 
 /* Where spans are sent, with OpenTelemetry's names for the settings: rows for a program's table. */
-
-struct trace_settings {
-    const char *endpoint, *headers, *ca_file, *ratio;
-};
 
 #define TRACE_SETTING(of, field, name_, fallback_, secret_, meaning_)                              \
     {                                                                                              \
@@ -100,12 +77,6 @@ struct trace_settings {
                       "trace")
 
 /* -- opening and closing ----------------------------------------------------------------------- */
-
-/* The process that makes the spans: "gateway", "gateway-0"; cell NULL: it belongs to none, or to
-   `main`. */
-struct trace_origin {
-    const char *service, *instance, *cell;
-};
 
 /* What `origin` points to must stay valid. ST_REFUSED (logged): a setting is unusable. */
 MUST_CHECK enum status trace_open(const struct trace_settings *settings,

@@ -13,9 +13,9 @@
  *                        $NATS_GATEWAY_2_PASSWORD, ..., which the server finds in its configuration
  *                        or environment
  *
- * The server's own file includes the output. A service may reply once to each message, to that
- * message's reply subject (allow_responses). It may publish to an inbox only if that is for replies
- * to bundles of its own commands.
+ * The server's own file includes the output. A service may publish to an inbox only what replies to
+ * its own commands. To any other reply subject, which a stock client chose, it may reply once, over
+ * the connection that the message came by (allow_responses).
  *
  * Exit: 0, 1 a password cannot be read or used, 2 wrong usage.
  */
@@ -108,29 +108,27 @@ static void close_list(int n)
     puts(n == 0 ? "deny: \">\" }" : "        ] }");
 }
 
-/* The only user that sends bundles of a subject. */
-static enum bus_user sender_of(const struct bus_permission *bundle)
-{
-    int user = 0;
-
-    must(bundle->senders != 0 && (bundle->senders & (bundle->senders - 1)) == 0);
-    while (bundle->senders >> user != 1)
-        user++;
-    return (enum bus_user)user;
-}
-
-/* Several replies to one bundle, which allow_responses does not cover. */
-static void print_replies(const struct bus_permission *bundle, const char *subject, int *n)
+/* Replies to requests for that subject, in the inbox of a user. */
+static void print_reply(enum bus_user asker, const char *subject, int *n)
 {
     char rest[CELL_SUBJECT_CAPACITY + 8];
 
     snprintf(rest, sizeof(rest), ".*.%s.*", subject);
-    print_item(n, bus_user_inbox(sender_of(bundle)), rest);
+    print_item(n, bus_user_inbox(asker), rest);
 }
 
-static const char *suffix_of(const struct bus_permission *permission)
+static void print_replies(const struct bus_permission *mailbox, const char *subject, int *n)
 {
-    return permission->kind == BUS_BUNDLE ? ".bundle" : "";
+    for (enum bus_user asker = 0; asker < BUS_USER_COUNT; asker++)
+        if (bus_user_asks_at(asker, mailbox))
+            print_reply(asker, subject, n);
+}
+
+static void print_clock_replies(int *n)
+{
+    for (enum bus_user asker = 0; asker < BUS_USER_COUNT; asker++)
+        if (bus_user_checks_clock(asker))
+            print_reply(asker, BUS_CLOCK_SUBJECT, n);
 }
 
 /* The number of cells in which a subject has different names. */
@@ -147,8 +145,8 @@ static void print_sent(const struct whom *whom, const struct bus_permission *per
         const char *subject = subject_in_cell(permission->subject, whom->cells[i], in_cell);
 
         if (permission->senders >> whom->user & 1)
-            print_item(n, subject, suffix_of(permission));
-        if (permission->kind == BUS_BUNDLE && permission->listeners >> whom->user & 1)
+            print_item(n, subject, "");
+        if (permission->kind == BUS_MAILBOX && permission->listeners >> whom->user & 1)
             print_replies(permission, subject, n);
     }
 }
@@ -165,6 +163,8 @@ static void print_publish(const struct whom *whom)
         print_item(&n, "$SRV", ".>");
     if (bus_user_checks_clock(user))
         print_item(&n, BUS_CLOCK_SUBJECT, "");
+    if (user == BUS_USER_ACCESS)
+        print_clock_replies(&n);
     if (bus_user_reads_stats(user))
         print_item(&n, BUS_STATS_SUBJECT, "");
     if (bus_user_asks(user))
@@ -193,7 +193,7 @@ static void print_heard(const struct whom *whom, const struct bus_permission *pe
     const bool has_group = permission->kind != BUS_NOTICE;
     char in_cell[CELL_SUBJECT_CAPACITY], rest[64];
 
-    snprintf(rest, sizeof(rest), "%s%s%s", suffix_of(permission), has_group ? " " : "",
+    snprintf(rest, sizeof(rest), "%s%s", has_group ? " " : "",
              has_group ? bus_user_name(whom->user) : "");
     for (size_t i = 0; i < count_cells(whom, permission); i++)
         print_item(n, subject_in_cell(permission->subject, whom->cells[i], in_cell), rest);

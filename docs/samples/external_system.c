@@ -4,7 +4,7 @@
  * rest.
  *
  *     cc -o external external_system.c -lnats
- *     NATS_URL=nats://neighbour:PASSWORD@HOST:4222 ./external ORGANIZATION ticket.created TICKET
+ *     NATS_URL=nats://external:PASSWORD@HOST:4222 ./external ORGANIZATION ticket.created TICKET
  *
  * Prints the event that is stored now. Any other end leaves it unknown: trying again may publish a
  * second event, so receivers tell tickets by their id.
@@ -26,7 +26,7 @@ static natsStatus connect_bus(natsOptions **options, natsConnection **bus)
         s = natsOptions_SetURL(*options, getenv("NATS_URL"));
     /* The only subjects below which this user may listen. */
     if (s == NATS_OK)
-        s = natsOptions_SetCustomInboxPrefix(*options, "_INBOX.neighbour");
+        s = natsOptions_SetCustomInboxPrefix(*options, "_INBOX.external");
     if (s == NATS_OK && getenv("NATS_CA_FILE") != NULL)
         s = natsOptions_LoadCATrustedCertificates(*options, getenv("NATS_CA_FILE"));
     if (s == NATS_OK && getenv("NATS_CA_FILE") != NULL)

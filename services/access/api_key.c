@@ -17,6 +17,7 @@
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
+#include "common/db/params.h"
 #include "common/json/fields.h"
 #include "proto/headers.h"
 #include "proto/subject.h"

@@ -1,6 +1,7 @@
 #include <stdio.h>
 
 #include "common/base/clock.h"
+#include "common/db/params.h"
 #include "services/access/access.h"
 
 enum {
@@ -13,10 +14,10 @@ enum {
 void access_busiest_open(struct access *self)
 {
     self->busiest = metric_gauge_list(
-        "conversations_access_organization_answers",
-        "Answers to API keys in the last ten minutes, of the organizations with the most");
-    self->answers = metric_gauge("conversations_access_answers", NULL,
-                                 "Answers to API keys in the last ten minutes, of all");
+        "conversations_access_organization_responses",
+        "Responses to API keys in the last ten minutes, of the organizations with the most");
+    self->answers = metric_gauge("conversations_access_responses", NULL,
+                                 "Responses to API keys in the last ten minutes, of all");
 }
 
 static void show(const struct access *self, const struct db_rows *rows)

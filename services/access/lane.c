@@ -19,14 +19,13 @@ enum {
 
 /* -- what a reply means ------------------------------------------------------------------------ */
 
-/* unknown_command says nothing about the changes: that process does not support the command, or not
-   the headers of this version. server_error counts as a refusal, so that other changes need not
-   wait until somebody has found the cause. */
+/* server_error counts as a refusal, so that other changes need not wait until somebody has found the
+   cause. */
 enum lane_verdict lane_judge(struct str outcome)
 {
     enum outcome of;
 
-    if (outcome.n == 0 || !outcome_of(outcome, &of) || of == OUTCOME_UNKNOWN_COMMAND)
+    if (outcome.n == 0 || !outcome_of(outcome, &of))
         return LANE_LATER;
     if (outcome_code(of) == NULL)
         return LANE_IN_LOG;

@@ -67,8 +67,7 @@ enum lane_verdict {
     LANE_REFUSED, /* the log has none of them, and retrying soon will not help */
 };
 
-/* By the reply's outcome; STR_NONE: there was no reply, or nobody takes the command, for example
-   because all replicas of the audit service are of an older version. Pure. */
+/* By the reply's outcome; STR_NONE: there was no reply, or nobody takes the command. Pure. */
 enum lane_verdict lane_judge(struct str outcome);
 
 #endif

@@ -2,6 +2,7 @@
 #include "common/base/clock.h"
 #include "common/base/ip.h"
 #include "common/crypto/crypto.h"
+#include "common/db/params.h"
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
@@ -203,7 +204,7 @@ static void invitation_query(struct command *command, struct db *db, void *servi
     struct invitation *body = command->input;
 
     password_attempts_ask(&body->attempts, command->arena, db);
-    body->found = db_add(db, SQL_FIND_INVITATION, &body->token_hash, 1);
+    body->found = db_add(db, SQL_FIND_INVITATION, PARAMS(body->token_hash));
 }
 
 static enum status refuse(struct command *command)
@@ -234,7 +235,7 @@ static enum status accept(struct command *command, struct db *db, const struct i
 {
     const struct db_rows *rows = db_result(db, body->found);
     char *hash = arena_alloc(command->arena, CRYPTO_PASSWORD_TEXT);
-    db_param params[4];
+    struct str organization_id, user_id;
     enum status st;
     size_t accepted;
 
@@ -246,11 +247,10 @@ static enum status accept(struct command *command, struct db *db, const struct i
         return command_refuse(command, OUTCOME_PARAMETER_INVALID, "password", PASSWORD_EASY);
     note_inviter(command, body, rows);
     crypto_password_hash(body->password, hash);
-    params[0] = db_value(rows, 0, FIND_INVITATION_ORGANIZATION_ID);
-    params[1] = db_value(rows, 0, FIND_INVITATION_USER_ID);
-    params[2] = body->token_hash;
-    params[3] = str_of(hash);
-    accepted = db_add(db, SQL_ACCEPT_INVITATION, params, 4);
+    organization_id = db_value(rows, 0, FIND_INVITATION_ORGANIZATION_ID);
+    user_id = db_value(rows, 0, FIND_INVITATION_USER_ID);
+    accepted = db_add(db, SQL_ACCEPT_INVITATION,
+                      PARAMS(organization_id, user_id, body->token_hash, str_of(hash)));
     st = db_run(db);
     if (st != ST_OK)
         return st;
@@ -258,10 +258,10 @@ static enum status accept(struct command *command, struct db *db, const struct i
         return refuse(command);
     return session_open(command, db,
                         &(struct session_of){
-                            .organization_id = params[0],
-                            .user_id = params[1],
+                            .organization_id = organization_id,
+                            .user_id = user_id,
                             .email = db_value(rows, 0, FIND_INVITATION_EMAIL),
-                            .password_hash = params[3],
+                            .password_hash = str_of(hash),
                             .address = body->address,
                             .network = password_attempts_network(command->arena, body->address),
                             .user_agent = body->user_agent,

@@ -202,13 +202,12 @@ static void send_all(struct outbox *self)
 
 static void show(struct outbox *self)
 {
-    static const struct params none;
     const struct db_rows *rows;
 
     if (clock_mono_us() < self->show_due_us)
         return;
     self->show_due_us = clock_mono_us() + SHOW_US;
-    if (db_once(self->db, SQL_READ_OUTBOX, &none, DATABASE_US) != ST_OK)
+    if (db_once(self->db, SQL_READ_OUTBOX, NULL, DATABASE_US) != ST_OK)
         return;
     rows = db_result(self->db, 0);
     metric_set(self->metrics.waiting, db_value_int(rows, 0, READ_OUTBOX_WAITING));

@@ -11,7 +11,6 @@
 #include "common/db/params.h"
 #include "proto/subject.h"
 #include "services/access/access.h"
-#include "services/access/session.h"
 
 static void add(struct password_attempts *attempts, struct arena *arena,
                 enum password_attempt_kind kind, int64_t max, const char *what)
@@ -105,7 +104,7 @@ void password_attempts_ask(struct password_attempts *attempts, struct arena *are
 {
     const struct params params = params_of(attempts, arena);
 
-    attempts->index = db_add(db, SQL_READ_ATTEMPTS, params.at, params.n);
+    attempts->index = db_add(db, SQL_READ_ATTEMPTS, &params);
 }
 
 bool password_attempts_are_full(const struct password_attempts *attempts, struct db *db,
@@ -132,7 +131,7 @@ void password_attempts_note(const struct password_attempts *attempts, struct are
 {
     const struct params params = params_of(attempts, arena);
 
-    db_add(db, SQL_COUNT_ATTEMPTS, params.at, params.n);
+    db_add(db, SQL_COUNT_ATTEMPTS, &params);
 }
 
 enum {
@@ -300,10 +299,9 @@ static enum status password_parse(struct command *command, void *service)
 static void password_query(struct command *command, struct db *db, void *service)
 {
     struct change_password *body = command->input;
-    const db_param params[] = {body->organization_id, body->user_id};
 
     password_attempts_ask(&body->attempts, command->arena, db);
-    body->found = db_add(db, SQL_READ_PASSWORD, params, 2);
+    body->found = db_add(db, SQL_READ_PASSWORD, PARAMS(body->organization_id, body->user_id));
 }
 
 /* The other sessions are ended after the change, by a statement of their own: opening a session
@@ -312,16 +310,13 @@ static enum status change(struct command *command, struct db *db,
                           const struct change_password *body, struct str old_hash)
 {
     char hash[CRYPTO_PASSWORD_TEXT];
-    db_param params[4] = {body->organization_id, body->user_id};
     size_t changed, ended;
     enum status st;
 
     crypto_password_hash(body->new_password, hash);
-    params[2] = str_of(hash);
-    params[3] = old_hash;
-    changed = db_add(db, SQL_CHANGE_PASSWORD, params, 4);
-    params[2] = body->keep;
-    ended = db_add(db, SQL_END_SESSIONS, params, 3);
+    changed = db_add(db, SQL_CHANGE_PASSWORD,
+                     PARAMS(body->organization_id, body->user_id, str_of(hash), old_hash));
+    ended = db_add(db, SQL_END_SESSIONS, PARAMS(body->organization_id, body->user_id, body->keep));
     st = db_run(db);
     if (st != ST_OK)
         return st;

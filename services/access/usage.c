@@ -77,11 +77,13 @@ static const struct field key_fields[] = {
      .offset = offsetof(struct reported_key, at)},
     {.name = "minute",
      .kind = FIELD_INT,
+     .required = true,
      .min = 0,
      .max = INT32_MAX,
      .offset = offsetof(struct reported_key, minute)},
     {.name = "latency",
      .kind = FIELD_CUSTOM,
+     .required = true,
      .read = latency_read,
      .offset = offsetof(struct reported_key, latency)},
 #define USAGE_OUTCOME(symbol, name_)                                                               \
@@ -103,10 +105,7 @@ static void add_key(struct buf columns[COLUMNS], const struct reported_key *key)
     array_add_plain(&columns[ORGANIZATIONS], key->organization_id);
     array_add_plain(&columns[KEYS], key->api_key_id);
     array_add_int(&columns[TIMES], key->at.value);
-    if (key->minute.given)
-        array_add_int(&columns[MINUTES], key->minute.value);
-    else
-        array_add(&columns[MINUTES], STR_NONE);
+    array_add_int(&columns[MINUTES], key->minute.value);
     for (size_t i = 0; i < USAGE_OUTCOMES; i++)
         array_add_int(&columns[REPORT_OUTCOMES], key->outcomes[i].value);
     for (size_t i = 0; i < USAGE_BUCKETS; i++)
@@ -237,8 +236,11 @@ static void read_usage_query(struct command *command, struct db *db, void *servi
 {
     struct read_usage *usage = command->input;
 
-    usage->of_all = db_add(db, SQL_READ_USAGE, usage->params.at, 5);
-    usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, usage->params.at, 6);
+    struct params of_all = usage->params;
+
+    of_all.n--; /* without the last one */
+    usage->of_all = db_add(db, SQL_READ_USAGE, &of_all);
+    usage->of_keys = db_add(db, SQL_READ_USAGE_OF_KEYS, &usage->params);
 }
 
 /* -- the reply ------------------------------------------------------------------------------- */

@@ -19,14 +19,17 @@ enum block_column {
     BLOCK_HASH,
     KEY_ID,
     SIGNATURE,
-    REQUEST_IDS, /* of all blocks, and in binary, as is the next one */
-    ENTRY_HASHES,
+    REQUEST_IDS,  /* of all blocks, and */
+    ENTRY_HASHES, /* their hashes, one after the other */
     IMPLAUSIBLE,
     IMPLAUSIBLE_US,
     BLOCK_COLUMNS
 };
 
-#define BINARY (UINT32_C(1) << REQUEST_IDS | UINT32_C(1) << ENTRY_HASHES)
+struct columns {
+    struct buf of[BLOCK_COLUMNS]; /* all but the next, which is in binary */
+    struct elements request_ids;
+};
 
 static void add_hex(struct buf *column, const void *data, size_t n)
 {
@@ -36,15 +39,15 @@ static void add_hex(struct buf *column, const void *data, size_t n)
     array_add_plain(column, (struct str){text, 2 * n});
 }
 
-static void add_items(struct buf *columns, const struct chain_block *block)
+static void add_items(struct columns *columns, const struct chain_block *block)
 {
-    const size_t before = columns[ENTRY_HASHES].n / SHA256_BYTES;
+    const size_t before = columns->of[ENTRY_HASHES].n / SHA256_BYTES;
 
-    array_add_int(&columns[FIRST], (int64_t)(before + 1));
-    array_add_int(&columns[LAST], (int64_t)(before + block->n));
+    array_add_int(&columns->of[FIRST], (int64_t)(before + 1));
+    array_add_int(&columns->of[LAST], (int64_t)(before + block->n));
     for (size_t i = 0; i < block->n; i++) {
-        ids_add(&columns[REQUEST_IDS], &block->items[i].request_id);
-        buf_add(&columns[ENTRY_HASHES],
+        ids_add(&columns->request_ids, &block->items[i].request_id);
+        buf_add(&columns->of[ENTRY_HASHES],
                 (struct str){(const char *)block->items[i].hash, SHA256_BYTES});
     }
 }
@@ -63,8 +66,8 @@ static void add_marks(struct buf *columns, const struct chain_block *block, stru
     array_add(&columns[IMPLAUSIBLE_US], array_close(&times));
 }
 
-static void add_block(struct buf *columns, struct signing_key *key, const struct block_made *made,
-                      struct arena *arena)
+static void add_block(struct columns *columns, struct signing_key *key,
+                      const struct block_made *made, struct arena *arena)
 {
     const struct chain_block *block = &made->block;
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
@@ -73,45 +76,44 @@ static void add_block(struct buf *columns, struct signing_key *key, const struct
         key,
         chain_head_text(&block->organization_id, block->number, block->entries, made->hash, arena),
         signature);
-    array_add_id(&columns[ORGANIZATION_ID], &block->organization_id);
-    array_add_int(&columns[NUMBER], block->number);
-    add_hex(&columns[PREVIOUS_HASH], block->previous_hash, SHA256_BYTES);
-    array_add_int(&columns[ENTRIES], block->entries);
-    array_add_int(&columns[LAST_XID], (int64_t)block->last_xid);
-    array_add_id(&columns[LAST_REQUEST_ID], &block->items[block->n - 1].request_id);
-    array_add_int(&columns[MADE_XID], (int64_t)block->made_xid);
-    array_add_int(&columns[MADE_US], block->made_us);
+    array_add_id(&columns->of[ORGANIZATION_ID], &block->organization_id);
+    array_add_int(&columns->of[NUMBER], block->number);
+    add_hex(&columns->of[PREVIOUS_HASH], block->previous_hash, SHA256_BYTES);
+    array_add_int(&columns->of[ENTRIES], block->entries);
+    array_add_int(&columns->of[LAST_XID], (int64_t)block->last_xid);
+    array_add_id(&columns->of[LAST_REQUEST_ID], &block->items[block->n - 1].request_id);
+    array_add_int(&columns->of[MADE_XID], (int64_t)block->made_xid);
+    array_add_int(&columns->of[MADE_US], block->made_us);
     add_items(columns, block);
-    add_marks(columns, block, arena);
-    add_hex(&columns[BLOCK_HASH], made->hash, SHA256_BYTES);
-    array_add(&columns[KEY_ID], block->key_id);
-    add_hex(&columns[SIGNATURE], signature, sizeof(signature));
+    add_marks(columns->of, block, arena);
+    add_hex(&columns->of[BLOCK_HASH], made->hash, SHA256_BYTES);
+    array_add(&columns->of[KEY_ID], block->key_id);
+    add_hex(&columns->of[SIGNATURE], signature, sizeof(signature));
 }
 
 void blocks_add(struct db *db, struct signing_key *key, const struct block_made *blocks, size_t n,
                 struct arena *arena)
 {
-    struct buf columns[BLOCK_COLUMNS];
-    db_param params[BLOCK_COLUMNS];
+    struct params params = {.n = 0};
+    struct columns columns;
     size_t entries = 0;
 
     for (size_t i = 0; i < n; i++)
         entries += blocks[i].block.n;
     for (int i = 0; i < BLOCK_COLUMNS; i++)
-        if (i == REQUEST_IDS)
-            ids_open(&columns[i], arena, entries);
-        else if (i == ENTRY_HASHES)
-            buf_init(&columns[i], arena, entries * SHA256_BYTES);
+        if (i == ENTRY_HASHES)
+            buf_init(&columns.of[i], arena, entries * SHA256_BYTES);
         else
-            array_open(&columns[i], arena, 256);
+            array_open(&columns.of[i], arena, 256);
+    ids_open(&columns.request_ids, arena, entries);
     for (size_t i = 0; i < n; i++)
-        add_block(columns, key, &blocks[i], arena);
+        add_block(&columns, key, &blocks[i], arena);
     for (int i = 0; i < BLOCK_COLUMNS; i++)
         if (i == REQUEST_IDS)
-            params[i] = binary_close(&columns[i]);
+            params_add_elements(&params, &columns.request_ids);
         else if (i == ENTRY_HASHES)
-            params[i] = buf_str(&columns[i]);
+            params_add_bytes(&params, buf_str(&columns.of[i]));
         else
-            params[i] = array_close(&columns[i]);
-    db_add_binary(db, SQL_ADD_BLOCKS, params, BLOCK_COLUMNS, BINARY);
+            params_add(&params, array_close(&columns.of[i]));
+    db_add(db, SQL_ADD_BLOCKS, &params);
 }

@@ -138,7 +138,7 @@ void chain_hash_block(const struct chain_block *block, struct arena *arena,
 
     crypto_sha256(contents, contents_hash);
     buf_init(&text, arena, 512);
-    buf_add(&text, block->n_marks == 0 ? STR("audit-block-v1\n") : STR("audit-block-v2\n"));
+    buf_add(&text, STR("audit-block-v1\n"));
     add_uuid(&text, &block->organization_id);
     buf_printf(&text, "%" PRId64 "\n", block->number);
     add_hex(&text, block->previous_hash);
@@ -310,7 +310,6 @@ static struct str note_text(const struct note *note, struct arena *arena)
 void note_sign(struct note *note, const struct audit_keys *keys, struct arena *arena)
 {
     note->key_id = arena_str(arena, str_of(signing_key_public(keys->own)->id));
-    note->is_signed = true;
     signing_make(keys->own, note_text(note, arena), note->signature);
 }
 
@@ -321,8 +320,6 @@ enum note_kind note_kind(const struct note *note, const struct audit_keys *keys,
 
     if (note->is_malformed)
         return NOTE_FORGED;
-    if (!note->is_signed)
-        return NOTE_UNSIGNED;
     by = audit_keys_find(keys, note->key_id);
     if (by == NULL)
         return NOTE_UNKNOWN;
@@ -334,7 +331,7 @@ static bool is_line(struct str text, size_t max)
     return text.n > 0 && text.n <= max && memchr(text.p, '\n', text.n) == NULL;
 }
 
-static bool read_signed_note(const struct db_rows *rows, size_t row, struct note *out)
+static bool read_note(const struct db_rows *rows, size_t row, struct note *out)
 {
     const struct str since = db_value(rows, row, LIST_NOTES_SINCE_US);
 
@@ -359,13 +356,8 @@ const struct note *notes_read(const struct db_rows *rows, struct arena *arena, s
         *note = (struct note){
             .dropped_by = arena_str(arena, db_value(rows, i, LIST_NOTES_DROPPED_BY)),
             .key_id = arena_str(arena, db_value(rows, i, LIST_NOTES_KEY_ID)),
-            .is_signed = db_value(rows, i, LIST_NOTES_SIGNATURE).p != NULL,
-            .is_old = db_value_bool(rows, i, LIST_NOTES_IS_OLD),
         };
-        note->is_malformed =
-            note->is_signed
-                ? !read_signed_note(rows, i, note)
-                : !chain_read_us(db_value(rows, i, LIST_NOTES_UNTIL_US), &note->until_us);
+        note->is_malformed = !read_note(rows, i, note);
     }
     return notes;
 }
@@ -373,12 +365,9 @@ const struct note *notes_read(const struct db_rows *rows, struct arena *arena, s
 int64_t notes_reach(const struct note *notes, size_t n, const struct audit_keys *keys,
                     struct arena *arena)
 {
-    for (size_t i = 0; i < n; i++) {
-        const enum note_kind kind = note_kind(&notes[i], keys, arena);
-
-        if (kind == NOTE_OURS || (kind == NOTE_UNSIGNED && notes[i].is_old))
+    for (size_t i = 0; i < n; i++)
+        if (note_kind(&notes[i], keys, arena) == NOTE_OURS)
             return notes[i].until_us;
-    }
     return 0;
 }
 
@@ -389,7 +378,7 @@ bool notes_last(const struct note *notes, size_t n, int64_t until_us, const stru
     for (size_t i = 0; i < n; i++) {
         const enum note_kind kind = note_kind(&notes[i], keys, arena);
 
-        if (notes[i].until_us >= until_us || (kind != NOTE_OURS && kind != NOTE_UNKNOWN))
+        if (notes[i].until_us >= until_us || kind == NOTE_FORGED)
             continue;
         *since_us = notes[i].until_us;
         return kind == NOTE_OURS;

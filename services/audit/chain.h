@@ -191,27 +191,22 @@ int block_compare_places(const struct block_place *a, const struct block_place *
 /* -- retention notes --------------------------------------------------------------------------- */
 
 /* Retention leaves a signed note for each month that it drops. The note has the time up to which
-   entries are dropped, and that time from the signed note before it. An unsigned note is from
-   before notes were signed, or forged; nothing here can tell which. docs/audit.md has the signed
-   text. */
+   entries are dropped, and that time from the note before it. docs/audit.md has the signed text. */
 
 /* There is one note a month; notes beyond this many are not looked at. */
 #define NOTES_MAX 600
 
 struct note {
     int64_t until_us; /* all entries older than this have been dropped */
-    int64_t since_us; /* until_us of the signed note before; 0 = this is the first */
+    int64_t since_us; /* until_us of the note before; 0 = this is the first */
     int64_t months, dropped_us;
     struct str dropped_by, key_id;
     uint8_t signature[SIGNING_SIGNATURE_BYTES];
-    bool is_signed;
-    bool is_malformed;
-    bool is_old; /* the month is old enough for retention to have dropped it */
+    bool is_malformed; /* for example, without a signature */
 };
 
 enum note_kind {
     NOTE_OURS,
-    NOTE_UNSIGNED,
     NOTE_UNKNOWN, /* signed with an unknown key */
     NOTE_FORGED,
 };
@@ -223,12 +218,11 @@ void note_sign(struct note *note, const struct audit_keys *keys, struct arena *a
 
 /* The rows of list_notes.sql, the latest note first. */
 const struct note *notes_read(const struct db_rows *rows, struct arena *arena, size_t *n);
-/* Entries older than this have been dropped, by the latest note that can be trusted; 0 = none. */
+/* Entries older than this have been dropped, by the latest of our notes; 0 = none. */
 int64_t notes_reach(const struct note *notes, size_t n, const struct audit_keys *keys,
                     struct arena *arena);
-/* Sets *since_us for a new note that ends at `until_us`: the end of the last signed note before
-   that, or 0. False: that note's key is unknown; as with blocks, a replica that has the key
-   continues. */
+/* Sets *since_us for a new note that ends at `until_us`: the end of the last note before that, or
+   0. False: that note's key is unknown; as with blocks, a replica that has the key continues. */
 MUST_CHECK bool notes_last(const struct note *notes, size_t n, int64_t until_us,
                            const struct audit_keys *keys, struct arena *arena, int64_t *since_us);
 

@@ -44,9 +44,8 @@ void database_watch_open(struct database_watch *watch)
 
 static enum status read_state(const struct database_watch *watch, struct db *db)
 {
-    const struct params none = {0};
     const struct db_rows *rows;
-    enum status st = db_once(db, SQL_WATCH_DATABASE, &none, TIMEOUT_US);
+    enum status st = db_once(db, SQL_WATCH_DATABASE, NULL, TIMEOUT_US);
 
     if (st != ST_OK)
         return st;
@@ -93,8 +92,7 @@ _Static_assert((int)LIST_LARGEST_ORGANIZATION_ID == (int)LIST_SLOTS_SLOT &&
 static enum status read_sizes(const struct database_watch *watch, struct db *db,
                               struct arena *arena)
 {
-    const struct params none = {0};
-    enum status st = db_once(db, SQL_READ_SIZE, &none, TIMEOUT_US);
+    enum status st = db_once(db, SQL_READ_SIZE, NULL, TIMEOUT_US);
 
     if (st != ST_OK)
         return st;
@@ -107,7 +105,7 @@ static int64_t next(enum status st, int64_t every_s, const char *what)
 {
     if (st != ST_OK)
         LOG(LOG_WARNING, "could not read metrics of the database; retrying later",
-            log_str("what", what), log_str("status", status_name(st)), log_int("in_s", every_s));
+            log_str("task", what), log_str("status", status_name(st)), log_int("in_s", every_s));
     return clock_mono_us() + every_s * INT64_C(1000000);
 }
 

@@ -5,6 +5,7 @@
 
 #include "audit_sql.h"
 #include "common/base/ascii.h"
+#include "common/db/params.h"
 
 enum {
     BACK_MAX = 1000,  /* foreign blocks that one step looks back over, in all chains */
@@ -33,11 +34,6 @@ static void note_unknown(struct ends_foreign *foreign, const struct uuid *organi
     foreign->has_unknown = true;
     foreign->unknown_organization_id = *organization_id;
     foreign->unknown_number = number;
-}
-
-static struct str decimal(struct arena *arena, int64_t number)
-{
-    return str_of(arena_printf(arena, "%" PRId64, number));
 }
 
 /* -- one block -------------------------------------------------------------------------------- */
@@ -75,9 +71,7 @@ enum ends_kind ends_read_place(const struct db_rows *rows, const struct audit_ke
 static size_t ask_below(struct db *db, struct str xid, struct str organization, struct str number,
                         struct str made_before)
 {
-    const db_param params[] = {xid, organization, number, made_before};
-
-    return db_add(db, SQL_READ_PLACE, params, ARRAY_SIZE(params));
+    return db_add(db, SQL_READ_PLACE, PARAMS(xid, organization, number, made_before));
 }
 
 size_t ends_ask_place(struct db *db, const struct db_rows *below)
@@ -93,7 +87,7 @@ size_t ends_ask_place(struct db *db, const struct db_rows *below)
 static enum status read_whole(struct db *db, struct str xid, struct str organization,
                               int64_t number, struct arena *arena, const struct db_rows **whole)
 {
-    size_t asked = ask_below(db, xid, organization, decimal(arena, number + 1), STR_NONE);
+    size_t asked = ask_below(db, xid, organization, param_int(arena, number + 1), STR_NONE);
     enum status st = db_run(db);
 
     if (st == ST_OK)
@@ -175,9 +169,9 @@ static bool is_below_known(const struct way *way)
 
 static enum status list_places(struct way *way)
 {
-    const db_param params[] = {way->xid, way->organization, way->number,
-                               decimal(way->arena, PLACES_A_LOOK)};
-    size_t asked = db_add(way->db, SQL_LIST_PLACES, params, 4);
+    size_t asked = db_add(
+        way->db, SQL_LIST_PLACES,
+        PARAMS(way->xid, way->organization, way->number, param_int(way->arena, PLACES_A_LOOK)));
     enum status st = db_run(way->db);
 
     if (st != ST_OK)
@@ -397,8 +391,9 @@ static enum status walk_back(struct look *look, int64_t number, struct block_hea
     *kind = ENDS_FOREIGN;
     *rows = NULL;
     for (; look->left > 0 && number > 0; look->left--) {
-        const db_param params[] = {str_of(organization), decimal(look->arena, number)};
-        size_t asked = db_add(look->db, SQL_READ_HEAD, params, 2);
+        const struct params *const params =
+            PARAMS(str_of(organization), param_int(look->arena, number));
+        size_t asked = db_add(look->db, SQL_READ_HEAD, params);
         enum status st = db_run(look->db);
 
         if (st != ST_OK)

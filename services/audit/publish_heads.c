@@ -1,7 +1,5 @@
 #include "services/audit/publish_heads.h"
 
-#include <inttypes.h>
-
 #include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
@@ -11,6 +9,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/audit/chain.h"
+#include <inttypes.h>
 
 enum { HEADS_MAX = 500, BACK_MAX = 1000, TIMEOUT_US = 10 * 1000 * 1000 };
 
@@ -80,17 +79,16 @@ static void note(struct db *db, const struct published_head *heads, size_t n, st
 {
     static const enum head_column noted[] = {HEAD_NUMBER, HEAD_LAST_XID, HEAD_BLOCK_HASH};
     enum { N = 1 + ARRAY_SIZE(noted) };
-    struct buf columns[N];
-    db_param params[N];
+    struct params params = {.n = 0};
+    struct buf column;
 
     for (int i = 0; i < N; i++) {
-        array_open(&columns[i], arena, 256);
+        array_open(&column, arena, 256);
         for (size_t k = 0; k < n; k++)
-            array_add_plain(&columns[i],
-                            i == 0 ? heads[k].organization : heads[k].of[noted[i - 1]]);
-        params[i] = array_close(&columns[i]);
+            array_add_plain(&column, i == 0 ? heads[k].organization : heads[k].of[noted[i - 1]]);
+        params_add(&params, array_close(&column));
     }
-    db_add(db, SQL_ADD_HEADS, params, N);
+    db_add(db, SQL_ADD_HEADS, &params);
 }
 
 static bool is_ours(const struct head_publisher *publisher, const struct published_head *head,
@@ -149,12 +147,10 @@ static size_t list(const struct head_publisher *publisher, struct db *db, struct
     char organization[UUID_TEXT + 1];
 
     uuid_format(&publisher->behind.organization_id, organization);
-    const db_param params[] = {
-        str_of(arena_printf(arena, "%d", HEADS_MAX)),
-        str_of(arena_printf(arena, "%" PRIu64, publisher->behind.xid)),
-        str_of(organization),
-    };
-    return db_add(db, SQL_LIST_HEADS_TO_PUBLISH, params, ARRAY_SIZE(params));
+    return db_add(db, SQL_LIST_HEADS_TO_PUBLISH,
+                  PARAMS(param_int(arena, HEADS_MAX),
+                         str_of(arena_printf(arena, "%" PRIu64, publisher->behind.xid)),
+                         str_of(organization)));
 }
 
 /* Publishes the heads of the rows, until the bus accepts no more. */
@@ -199,7 +195,7 @@ enum status publish_heads(struct head_publisher *publisher, struct db *db, struc
     publisher->left = BACK_MAX;
     publisher->is_behind = false;
     db_open_batch(db, clock_us() + TIMEOUT_US);
-    lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
+    lock = db_add(db, SQL_LOCK_SEALING, NULL);
     asked = list(publisher, db, arena);
     st = db_run(db);
     if (st != ST_OK)

@@ -1,7 +1,6 @@
 #include "services/audit/retention.h"
 #include "proto/subject.h"
 
-#include <inttypes.h>
 #include <time.h>
 
 #include "audit_sql.h"
@@ -55,8 +54,8 @@ static enum status find(const struct retention_job *job, struct db *db, struct a
     params_add_int(&months, arena, job->months);
     params_add_int(&max, arena, NOTES_MAX);
     db_open_batch(db, clock_us() + TIMEOUT_US);
-    found = db_add(db, SQL_FIND_DROPPABLE, months.at, months.n);
-    listed = db_add(db, SQL_LIST_NOTES, max.at, max.n);
+    found = db_add(db, SQL_FIND_DROPPABLE, &months);
+    listed = db_add(db, SQL_LIST_NOTES, &max);
     st = db_run(db);
     if (st != ST_OK ||
         !chain_read_us(db_value(db_result(db, found), 0, FIND_DROPPABLE_UNTIL_US), &out->until_us))
@@ -82,7 +81,7 @@ static size_t drop(const struct note *note, struct db *db, struct arena *arena)
     params_add(&params, note->dropped_by);
     params_add(&params, note->key_id);
     params_add(&params, str_of(signature));
-    return db_add(db, SQL_DROP_MONTH, params.at, params.n);
+    return db_add(db, SQL_DROP_MONTH, &params);
 }
 
 static enum status drop_month(const struct retention_job *job, struct db *db, struct arena *arena,
@@ -188,11 +187,9 @@ static void set_retention_query(struct command *command, struct db *db, void *se
     char organization[UUID_TEXT + 1];
 
     uuid_format(&command->caller.organization_id, organization);
-    const db_param params[] = {
-        str_of(organization),
-        str_of(arena_printf(command->arena, "%" PRId64, body->months.value)),
-    };
-    body->added = db_add(db, SQL_ADD_MINIMUM, params, 2);
+    body->added =
+        db_add(db, SQL_ADD_MINIMUM,
+               PARAMS(str_of(organization), param_int(command->arena, body->months.value)));
 }
 
 static enum status set_retention_reply(struct command *command, struct db *db, void *service)
@@ -222,11 +219,9 @@ const struct command_handler audit_set_retention = {
 
 enum { UPKEEP_TIMEOUT_US = 5 * 1000 * 1000 };
 
-static const struct params nothing;
-
 void audit_upkeep_open(struct audit *audit)
 {
-    audit->unpartitioned = metric_gauge("conversations_audit_stray_entries", NULL,
+    audit->unpartitioned = metric_gauge("conversations_audit_entries_without_partition", NULL,
                                         "Entries in the default partition, counted to 1,000");
 }
 
@@ -235,23 +230,23 @@ static int64_t next(enum status st, int64_t after_s, const char *what)
 {
     if (st != ST_OK)
         LOG(LOG_WARNING, "maintenance of the audit log failed; retrying in one minute",
-            log_str("what", what), log_str("status", status_name(st)));
+            log_str("task", what), log_str("status", status_name(st)));
     return clock_mono_us() + (st == ST_OK ? after_s : MINUTE_S) * 1000000LL;
 }
 
 static int64_t keep_partitions(struct db *db)
 {
-    enum status st = db_once(db, SQL_KEEP_PARTITIONS, &nothing, UPKEEP_TIMEOUT_US);
+    enum status st = db_once(db, SQL_KEEP_PARTITIONS, NULL, UPKEEP_TIMEOUT_US);
     int64_t made = st == ST_OK ? db_value_int(db_result(db, 0), 0, KEEP_PARTITIONS_MADE) : 0;
 
     if (made > 0)
-        LOG(LOG_INFO, "created partitions of the audit log ahead", log_int("made", made));
+        LOG(LOG_INFO, "created partitions of the audit log ahead", log_int("created", made));
     return next(st, HOUR_S, "creating partitions ahead");
 }
 
 static int64_t count_unpartitioned(const struct audit *self, struct db *db)
 {
-    enum status st = db_once(db, SQL_COUNT_UNPARTITIONED, &nothing, UPKEEP_TIMEOUT_US);
+    enum status st = db_once(db, SQL_COUNT_UNPARTITIONED, NULL, UPKEEP_TIMEOUT_US);
     int64_t unpartitioned =
         st == ST_OK ? db_value_int(db_result(db, 0), 0, COUNT_UNPARTITIONED_STRAYS) : 0;
 

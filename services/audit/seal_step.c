@@ -25,14 +25,10 @@ static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
 
     uuid_format(&place->organization_id, organization);
     uuid_format(&place->request_id, request);
-    const db_param params[] = {
-        str_of(arena_printf(arena, "%" PRIu64, place->xid)),
-        str_of(organization),
-        str_of(request),
-        horizon,
-        str_of(arena_printf(arena, "%zu", sealing->entries_max)),
-    };
-    return db_add_binary(db, SQL_LIST_UNSEALED, params, ARRAY_SIZE(params), DB_BINARY_ROWS);
+    return db_add_binary(db, SQL_LIST_UNSEALED,
+                         PARAMS(str_of(arena_printf(arena, "%" PRIu64, place->xid)),
+                                str_of(organization), str_of(request), horizon,
+                                param_int(arena, (int64_t)sealing->entries_max)));
 }
 
 /* STR_NONE, which is SQL NULL: the entry has none. */
@@ -154,7 +150,7 @@ static enum status list(struct step *step)
 {
     size_t entries =
         list_unsealed(step->sealing, step->db, &step->seen, step->horizon, step->arena);
-    size_t waiting = db_add(step->db, SQL_READ_WAITING, &step->horizon, 1);
+    size_t waiting = db_add(step->db, SQL_READ_WAITING, PARAMS(step->horizon));
     enum status st = db_run(step->db);
 
     if (st != ST_OK)
@@ -171,7 +167,7 @@ static enum status compare_clocks(struct seal_step *sealing, int64_t asked_us, s
 
     if (!chain_read_us(theirs, &theirs_us))
         return ST_INTERNAL;
-    sealing->clock_apart_ms =
+    sealing->clock_skew_ms =
         clock_difference_ms(asked_us / 1000, clock_us() / 1000, theirs_us / 1000);
     return ST_OK;
 }
@@ -213,12 +209,12 @@ static enum status look(struct step *step)
     struct seal_step *sealing = step->sealing;
     struct db *db = step->db;
     const int64_t asked_us = clock_us();
-    size_t lock = db_add(db, SQL_LOCK_SEALING, NULL, 0);
+    size_t lock = db_add(db, SQL_LOCK_SEALING, NULL);
     size_t where;
     const struct db_rows *rows;
     enum status st;
 
-    (void)db_add(db, SQL_OPEN_EXPIRED, NULL, 0);
+    (void)db_add(db, SQL_OPEN_EXPIRED, NULL);
     where = ends_ask_place(db, NULL);
     st = db_run(db);
     if (st != ST_OK)
@@ -336,12 +332,11 @@ static void leave_out_stuck(struct step *step, const struct block_head *heads, s
 static enum status read_heads(struct step *step, struct block_stamp *stamp, size_t *heads)
 {
     struct db *db = step->db;
-    const db_param organizations[] = {organizations_of(step)};
     const int64_t asked_us = clock_us();
-    const size_t when = db_add(db, SQL_READ_STAMP, NULL, 0);
+    const size_t when = db_add(db, SQL_READ_STAMP, NULL);
     enum status st;
 
-    *heads = db_add(db, SQL_READ_HEADS, organizations, 1);
+    *heads = db_add(db, SQL_READ_HEADS, PARAMS(organizations_of(step)));
     st = db_run(db);
     if (st != ST_OK)
         return st;
@@ -363,7 +358,7 @@ static enum status seal(struct step *step)
     size_t n_heads;
     enum status st = read_heads(step, &stamp, &ends);
 
-    if (st == ST_OK && clock_is_apart(sealing->clock_apart_ms)) {
+    if (st == ST_OK && clock_is_skewed(sealing->clock_skew_ms)) {
         sealing->is_behind = false; /* another step at once would find the same */
         return ST_OK;
     }
@@ -405,7 +400,7 @@ static void forget_last(struct seal_step *sealing)
 {
     sealing->was_first = sealing->is_behind = false;
     sealing->is_adrift = sealing->lacks_key = sealing->is_lost = false;
-    sealing->oldest_us = sealing->clock_apart_ms = 0;
+    sealing->oldest_us = sealing->clock_skew_ms = 0;
     sealing->sealed = sealing->blocks = sealing->left_out = 0;
     sealing->implausible = sealing->misdated = 0;
     sealing->foreign = (struct ends_foreign){0};
@@ -414,7 +409,7 @@ static void forget_last(struct seal_step *sealing)
 bool seal_step_has_stopped(const struct seal_step *sealing)
 {
     return sealing->is_adrift || sealing->lacks_key || sealing->is_lost ||
-           clock_is_apart(sealing->clock_apart_ms);
+           clock_is_skewed(sealing->clock_skew_ms);
 }
 
 enum status seal_step_run(struct seal_step *sealing, struct db *db, struct arena *arena)

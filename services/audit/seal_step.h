@@ -44,9 +44,9 @@ struct seal_step {
        sealing is left to a replica that has the key. */
     bool lacks_key;
     bool is_lost; /* too many foreign blocks follow the last one of ours */
-    /* Our clock minus the database's. Beyond CLOCK_APART_MS nothing is sealed: one of them is wrong, so
+    /* Our clock minus the database's. Beyond CLOCK_SKEW_MAX_MS nothing is sealed: one of them is wrong, so
        a block would have a wrong time, and genuine entries a mark. */
-    int64_t clock_apart_ms;
+    int64_t clock_skew_ms;
 };
 
 /* True: this replica cannot seal for now. */

@@ -90,10 +90,10 @@ static void complain_of_stop(const struct seal_step *sealing)
     if (sealing->is_lost)
         LOG(LOG_ERROR, "too many blocks were altered: nothing is sealed",
             log_int("blocks", (int64_t)sealing->foreign.n));
-    if (clock_is_apart(sealing->clock_apart_ms))
+    if (clock_is_skewed(sealing->clock_skew_ms))
         LOG(LOG_ERROR,
             "our clock differs too much from the database's: nothing is sealed until they agree",
-            log_int("ahead_ms", sealing->clock_apart_ms));
+            log_int("ahead_ms", sealing->clock_skew_ms));
 }
 
 static void show(struct sealer *self)
@@ -214,11 +214,11 @@ static struct sealer_metrics sealer_metrics_make(void)
         .misdated = metric_counter("conversations_audit_misdated_entries_total", NULL,
                                    "Entries whose time is more than a minute from when they were "
                                    "appended; they are sealed with a mark"),
-        .left_out = metric_counter("conversations_audit_left_out_entries_total", NULL,
+        .left_out = metric_counter("conversations_audit_unsealable_entries_total", NULL,
                                    "Entries that cannot be sealed"),
         .foreign = metric_counter("conversations_audit_foreign_blocks_total", NULL,
                                   "Altered blocks met while sealing; one may be met several times"),
-        .lacks_key = metric_gauge("conversations_audit_lacks_key", NULL,
+        .lacks_key = metric_gauge("conversations_audit_key_missing", NULL,
                                   "1 while this process does not seal because the newest block is "
                                   "signed with an unknown key"),
         .heads = metric_counter("conversations_audit_heads_total", NULL,

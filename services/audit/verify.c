@@ -9,10 +9,10 @@ const char *verify_kind_name(enum verify_kind kind)
 {
     static const char *const names[] = {
         [VERIFY_CHANGED] = "changed",         [VERIFY_REMOVED] = "removed",
-        [VERIFY_INSERTED] = "slipped_in",     [VERIFY_REWRITTEN] = "rewritten",
+        [VERIFY_INSERTED] = "inserted",       [VERIFY_REWRITTEN] = "rewritten",
         [VERIFY_IMPLAUSIBLE] = "implausible", [VERIFY_MISDATED] = "misdated",
         [VERIFY_NOT_SEALED] = "not_sealed",   [VERIFY_NOT_COMPARED] = "not_compared",
-        [VERIFY_FORGED_NOTE] = "forged_note", [VERIFY_UNSIGNED_NOTE] = "unsigned_note",
+        [VERIFY_FORGED_NOTE] = "forged_note",
     };
 
     return names[kind];
@@ -240,43 +240,34 @@ void verify_given_head(const struct verify_chain *chain, int64_t head_number,
 
 /* -- what retention has noted ----------------------------------------------------------------- */
 
-static bool has_signed_note(const struct note *notes, size_t n, int64_t until_us)
+static bool has_note(const struct note *notes, size_t n, int64_t until_us)
 {
     for (size_t i = 0; i < n; i++)
-        if (notes[i].is_signed && notes[i].until_us == until_us)
+        if (notes[i].until_us == until_us)
             return true;
     return false;
 }
 
-/* Unsigned notes from earlier versions are older than all signed ones. Each signed note names the
-   one before it, down to the first. */
+/* Each note names the one before it, down to the first. */
 void verify_notes(const struct note *notes, size_t n, const struct audit_keys *keys,
                   struct arena *arena, struct verify_report *report)
 {
-    bool has_met_first = false;
-
     for (size_t i = 0; i < n; i++) {
         const struct note *note = &notes[i];
 
         switch (note_kind(note, keys, arena)) {
         case NOTE_FORGED:
             verify_find(report, VERIFY_FORGED_NOTE, NULL, 0,
-                        "a retention note does not match its signature");
+                        "a retention note is not as we have signed it");
             break;
         case NOTE_UNKNOWN:
             verify_find(report, VERIFY_FORGED_NOTE, NULL, 0,
                         "a retention note is signed with an unknown key: "
                         "see AUDIT_PUBLIC_KEYS");
             break;
-        case NOTE_UNSIGNED:
-            if (!has_met_first)
-                verify_find(report, VERIFY_UNSIGNED_NOTE, NULL, 0,
-                            "a retention note is not signed");
-            break;
         case NOTE_OURS:
-            has_met_first |= note->since_us == 0;
             if (note->since_us > 0 && n < NOTES_MAX &&
-                !has_signed_note(notes + i + 1, n - i - 1, note->since_us))
+                !has_note(notes + i + 1, n - i - 1, note->since_us))
                 verify_find(report, VERIFY_REMOVED, NULL, 0, "a retention note is missing");
         }
     }

@@ -16,16 +16,15 @@
 /* -- findings ---------------------------------------------------------------------------------- */
 
 enum verify_kind {
-    VERIFY_CHANGED,       /* the entry differs from the sealed one */
-    VERIFY_REMOVED,       /* it was sealed and does not exist */
-    VERIFY_INSERTED,      /* it exists, was never sealed, and cannot be waiting for its seal */
-    VERIFY_REWRITTEN,     /* the chain itself differs, from this block on */
-    VERIFY_IMPLAUSIBLE,   /* it was sealed as found, but no service can have appended it so */
-    VERIFY_MISDATED,      /* likewise, unless its clock was wrong */
-    VERIFY_NOT_SEALED,    /* it has waited longer for its seal than possible if sealing works */
-    VERIFY_NOT_COMPARED,  /* nothing was found, but the block of a given head has been dropped */
-    VERIFY_FORGED_NOTE,   /* a retention note that we have not made as it is */
-    VERIFY_UNSIGNED_NOTE, /* a retention note without a signature: nothing can tell who made it */
+    VERIFY_CHANGED,      /* the entry differs from the sealed one */
+    VERIFY_REMOVED,      /* it was sealed and does not exist */
+    VERIFY_INSERTED,     /* it exists, was never sealed, and cannot be waiting for its seal */
+    VERIFY_REWRITTEN,    /* the chain itself differs, from this block on */
+    VERIFY_IMPLAUSIBLE,  /* it was sealed as found, but no service can have appended it so */
+    VERIFY_MISDATED,     /* likewise, unless its clock was wrong */
+    VERIFY_NOT_SEALED,   /* it has waited longer for its seal than possible if sealing works */
+    VERIFY_NOT_COMPARED, /* nothing was found, but the block of a given head has been dropped */
+    VERIFY_FORGED_NOTE,  /* a retention note that we have not made as it is */
     VERIFY_KINDS
 };
 

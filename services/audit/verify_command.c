@@ -6,11 +6,11 @@
  * Place    the body of the next step is the `position` of the last reply, unchanged: the service
  *          keeps no state. The command is for operators, who could read the database as well.
  */
-#include <inttypes.h>
 
 #include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "common/base/clock.h"
+#include "common/db/params.h"
 #include "proto/subject.h"
 #include "services/audit/audit.h"
 #include "services/audit/ends.h"
@@ -38,16 +38,9 @@ static enum status verify_parse(struct command *command, void *service)
 
 /* -- asking ----------------------------------------------------------------------------------- */
 
-static struct str number(struct arena *arena, int64_t value)
-{
-    return str_of(arena_printf(arena, "%" PRId64, value));
-}
-
 static size_t list_notes(struct db *db, struct arena *arena)
 {
-    const db_param max = number(arena, NOTES_MAX);
-
-    return db_add(db, SQL_LIST_NOTES, &max, 1);
+    return db_add(db, SQL_LIST_NOTES, PARAMS(param_int(arena, NOTES_MAX)));
 }
 
 /* Each statement sees what was committed when it began. Published heads are read before the blocks,
@@ -56,12 +49,12 @@ static size_t list_notes(struct db *db, struct arena *arena)
 static void ask_for_blocks(struct verify_step *verify, struct db *db, struct str organization,
                            struct arena *arena)
 {
-    const db_param params[] = {organization, number(arena, verify->chain.number),
-                               number(arena, ENTRIES_A_STEP)};
+    const struct params *const params = PARAMS(organization, param_int(arena, verify->chain.number),
+                                               param_int(arena, ENTRIES_A_STEP));
 
-    verify->before = db_add(db, SQL_READ_ENDS, params, 1);
-    verify->first = db_add(db, SQL_LIST_BLOCKS, params, 3);
-    verify->second = db_add(db, SQL_LIST_BLOCK_ENTRIES, params, 3);
+    verify->before = db_add(db, SQL_READ_ENDS, PARAMS(organization));
+    verify->first = db_add(db, SQL_LIST_BLOCKS, params);
+    verify->second = db_add(db, SQL_LIST_BLOCK_ENTRIES, params);
     verify->third = list_notes(db, arena);
 }
 
@@ -72,32 +65,26 @@ static size_t list_entries(const struct verify_step *verify, struct db *db, stru
     char after[UUID_TEXT + 1];
 
     uuid_format(&verify->after, after);
-    const db_param params[] = {
-        organization,
-        verify->has_begun ? verify->at : STR("-infinity"),
-        str_of(after),
-        number(arena, ENTRIES_A_STEP + 1),
-    };
-    return db_add(db, SQL_LIST_COVERED_ENTRIES, params, 4);
+    return db_add(db, SQL_LIST_COVERED_ENTRIES,
+                  PARAMS(organization, verify->has_begun ? verify->at : STR("-infinity"),
+                         str_of(after), param_int(arena, ENTRIES_A_STEP + 1)));
 }
 
 static size_t look_for_nameless(const struct verify_step *verify, struct db *db,
                                 struct str organization)
 {
-    const db_param params[] = {organization, verify->has_begun ? verify->at : STR("-infinity")};
-
-    return db_add(db, SQL_HAS_NAMELESS, params, 2);
+    return db_add(db, SQL_HAS_NAMELESS,
+                  PARAMS(organization, verify->has_begun ? verify->at : STR("-infinity")));
 }
 
 /* The sealed place is read first: the blocks of all entries below it are then visible. */
 static void ask_for_entries(struct verify_step *verify, struct db *db, struct str organization,
                             struct arena *arena)
 {
-    const db_param head[] = {organization, number(arena, verify->chain.number)};
-
     verify->first = ends_ask_place(db, NULL);
     verify->second = list_entries(verify, db, organization, arena);
-    verify->third = db_add(db, SQL_READ_HEAD, head, 2);
+    verify->third =
+        db_add(db, SQL_READ_HEAD, PARAMS(organization, param_int(arena, verify->chain.number)));
     verify->before = list_notes(db, arena);
     verify->fourth = look_for_nameless(verify, db, organization);
 }

@@ -37,9 +37,9 @@ struct verify_position {
 static const char *const phases[] = {"blocks", "entries", NULL};
 
 /* The names of verify_kind_name(), in the order of enum verify_kind. */
-static const char *const kinds[] = {"changed",     "removed",       "slipped_in", "rewritten",
-                                    "implausible", "misdated",      "not_sealed", "not_compared",
-                                    "forged_note", "unsigned_note", NULL};
+static const char *const kinds[] = {"changed",     "removed",  "inserted",   "rewritten",
+                                    "implausible", "misdated", "not_sealed", "not_compared",
+                                    "forged_note", NULL};
 
 struct verify_found {
     struct field_int count, block, age;

@@ -67,7 +67,7 @@ static enum status look_up(struct move *move, const char *to)
                  STR_ARG(json_member_text(under_way, "step")));
     } else if (is_sound) {
         is_sound = cell_read(json_member_text(value, "cell"), move->from.name) &&
-                   cell_read(to != NULL ? str_of(to) : STR_NONE, move->to.name);
+                   (to == NULL || cell_read(str_of(to), move->to.name));
     }
     json_free(value);
     if (!is_sound)

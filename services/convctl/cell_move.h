@@ -3,7 +3,7 @@
  *
  * What     Copies the organization's rows; then PostgreSQL's logical replication follows their
  *          changes (move_copy.h). The functions for this in both databases are in
- *          services/audit/migrations/0016_moving.sql. Then the organization is closed for a moment:
+ *          common/cell/migrations/0001_cell.sql. Then the organization is closed for a moment:
  *          its commands are refused with 503, which clients retry, until the new cell has the last
  *          change (move_close.h) and the directory names the new cell. The rows in the old cell are
  *          compared and, after a grace period, deleted. The directory records the progress of the

@@ -143,7 +143,7 @@ enum status move_hold(struct move *move, struct db_admin *bulk)
 
     db_admin_limit(bulk, answer_ms(move));
     st = move_script(move, bulk,
-                     "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM audit.moving");
+                     "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY; SELECT FROM cell.moves");
     db_admin_limit(bulk, 0);
     return st;
 }

@@ -13,7 +13,7 @@ enum status move_end_alone(struct move *move, const char *org)
 const char *move_left_there(struct move *move)
 {
     return arena_printf(move->arena,
-                        "in cell %s: a subscription, the organization's row in audit.moving, and "
+                        "in cell %s: a subscription, the organization's row in cell.moves, and "
                         "its rows that were copied; if the database comes back, begin the move "
                         "there again, before any other move of the organization, or abort it then",
                         move->to.name);

@@ -133,15 +133,6 @@ static json_int_t left_of_limit(const struct pagination *pages, size_t n)
     return limit != NULL ? json_integer_value(limit) - (json_int_t)n : 0;
 }
 
-/* Whether the page ends with the id that it should come before: a service of another version that
-   does not page this list sends the same reply each time. */
-static bool is_the_same_again(const struct pagination *pages, const json_t *page, size_t n)
-{
-    const json_t *before = json_object_get(pages->body, "before");
-
-    return before != NULL && json_equal(before, json_object_get(json_array_get(page, n - 1), "id"));
-}
-
 static json_t *go_on_in_list(struct pagination *pages, const json_t *value)
 {
     const json_t *page =
@@ -150,8 +141,7 @@ static json_t *go_on_in_list(struct pagination *pages, const json_t *value)
     const json_int_t left = left_of_limit(pages, n);
     json_t *next;
 
-    if (n == 0 || is_the_same_again(pages, page, n) ||
-        json_array_extend(pages->list, (json_t *)page) != 0 ||
+    if (n == 0 || json_array_extend(pages->list, (json_t *)page) != 0 ||
         (pages->kind == CONVCTL_READS_PART && left <= 0))
         return NULL;
     next = pages->body != NULL ? json_copy(pages->body) : json_object();

@@ -87,36 +87,25 @@ static void add_claim(struct command *command, struct db *db)
 {
     const struct open *open = command->input;
     const struct str none = only(command, STR_NONE);
-    const db_param params[] = {
-        only(command, conversation_organization_param(command)),
-        none,
-        only(command, open->contact_external_id),
-        none,
-        only(command, open->contact_email),
-        none,
-    };
 
-    db_add(db, SQL_CLAIM, params, ARRAY_SIZE(params));
+    db_add(db, SQL_CLAIM,
+           PARAMS(only(command, conversation_organization_param(command)), none,
+                  only(command, open->contact_external_id), none,
+                  only(command, open->contact_email), none));
 }
 
 static void open_query(struct command *command, struct db *db, void *service)
 {
     struct open *open = command->input;
     const bool is_announced = str_equal(open->channel, STR("widget"));
-    const db_param params[] = {
-        conversation_organization_param(command),
-        open->channel,
-        open->status,
-        open->contact_external_id,
-        open->contact_email,
-        conversation_new_id_param(command),
-        conversation_new_id_param(command),
-        conversation_new_id_param(command),
-        is_announced ? STR("true") : STR("false"),
-    };
 
     add_claim(command, db);
-    open->result = db_add(db, SQL_OPEN_CONVERSATION, params, ARRAY_SIZE(params));
+    open->result = db_add(
+        db, SQL_OPEN_CONVERSATION,
+        PARAMS(conversation_organization_param(command), open->channel, open->status,
+               open->contact_external_id, open->contact_email, conversation_new_id_param(command),
+               conversation_new_id_param(command), conversation_new_id_param(command),
+               is_announced ? STR("true") : STR("false")));
     if (is_announced)
         command->notice = SUBJECT_NOTICE_EVENTS;
 }
@@ -186,10 +175,10 @@ static enum status append_parse(struct command *command, void *service)
 static void append_query(struct command *command, struct db *db, void *service)
 {
     struct append *append = command->input;
-    const db_param params[] = {conversation_organization_param(command), append->id,
-                               conversation_new_id_param(command), append->body};
 
-    append->result = db_add(db, SQL_APPEND_MESSAGE, params, 4);
+    append->result = db_add(db, SQL_APPEND_MESSAGE,
+                            PARAMS(conversation_organization_param(command), append->id,
+                                   conversation_new_id_param(command), append->body));
 }
 
 static enum status append_reply(struct command *command, struct db *db, void *service)

@@ -117,10 +117,7 @@ enum create_param {
     PARAMETERS
 };
 
-/* All parameters are arrays in binary format. */
-enum { BINARY = (1 << PARAMETERS) - 1 };
-
-/* The arrays' element types. */
+/* All parameters are arrays, of these types. */
 enum element { ELEMENT_TEXT, ELEMENT_ID, ELEMENT_JSON };
 
 static const enum element elements[PARAMETERS] = {
@@ -150,21 +147,21 @@ static enum status create_parse(struct command *command, void *service)
 }
 
 /* Claims first: the statement that creates reads the result. */
-static void add_claims(struct db *db, const db_param params[PARAMETERS])
+static void add_claims(struct db *db, const struct params *params)
 {
     static const enum create_param which[] = {
         PARAM_ORGANIZATION, PARAM_EXTERNAL_ID, PARAM_CONTACT_EXTERNAL_ID,
         PARAM_CONTACT_ID,   PARAM_EMAIL,       PARAM_PHONE,
     };
-    enum { N = ARRAY_SIZE(which) };
-    db_param claimed[N];
+    struct params claimed = {.n = 0};
 
-    for (int i = 0; i < N; i++)
-        claimed[i] = params[which[i]];
-    db_add_binary(db, SQL_CLAIM, claimed, N, BINARY);
+    for (size_t i = 0; i < ARRAY_SIZE(which); i++)
+        params_add_from(&claimed, params, which[i]);
+    db_add(db, SQL_CLAIM, &claimed);
 }
 
-static void open_column(struct buf *column, enum element element, struct arena *arena, size_t n)
+static void open_column(struct elements *column, enum element element, struct arena *arena,
+                        size_t n)
 {
     if (element == ELEMENT_ID)
         ids_open(column, arena, n);
@@ -174,7 +171,7 @@ static void open_column(struct buf *column, enum element element, struct arena *
         texts_open(column, arena, n * 40);
 }
 
-static void add_value(struct buf *column, enum element element, struct str value)
+static void add_value(struct elements *column, enum element element, struct str value)
 {
     if (element == ELEMENT_ID)
         ids_add_text(column, value);
@@ -188,8 +185,8 @@ static void add_value(struct buf *column, enum element element, struct str value
 static void ask_group(struct create_command *const *group, size_t n, struct db *db,
                       struct arena *arena)
 {
-    struct buf columns[PARAMETERS];
-    db_param params[PARAMETERS];
+    struct elements columns[PARAMETERS];
+    struct params params = {.n = 0};
     size_t result;
 
     for (int p = 0; p < PARAMETERS; p++)
@@ -215,9 +212,9 @@ static void ask_group(struct create_command *const *group, size_t n, struct db *
             add_value(&columns[p], elements[p], values[p]);
     }
     for (int p = 0; p < PARAMETERS; p++)
-        params[p] = binary_close(&columns[p]);
-    add_claims(db, params);
-    result = db_add_binary(db, SQL_CREATE_CONVERSATIONS, params, PARAMETERS, BINARY);
+        params_add_elements(&params, &columns[p]);
+    add_claims(db, &params);
+    result = db_add(db, SQL_CREATE_CONVERSATIONS, &params);
     for (size_t i = 0; i < n; i++) {
         group[i]->result = result;
         group[i]->row = i;

@@ -1,3 +1,4 @@
+#include "common/db/params.h"
 #include "common/json/json.h"
 #include "conversation_sql.h"
 #include "proto/subject.h"
@@ -48,10 +49,10 @@ static enum status delete_parse(struct command *command, void *service)
 static void delete_query(struct command *command, struct db *db, void *service)
 {
     struct delete_command *body = command->input;
-    const db_param params[] = {conversation_organization_param(command), body->id};
+    const struct params *const params = PARAMS(conversation_organization_param(command), body->id);
 
-    body->result = db_add(db, SQL_DELETE_CONVERSATION, params, 2);
-    db_add(db, SQL_DELETE_MESSAGES, params, 2);
+    body->result = db_add(db, SQL_DELETE_CONVERSATION, params);
+    db_add(db, SQL_DELETE_MESSAGES, params);
 }
 
 static enum status delete_reply(struct command *command, struct db *db, void *service)
@@ -119,9 +120,9 @@ static enum status erase_contact_parse(struct command *command, void *service)
 static void erase_contact_query(struct command *command, struct db *db, void *service)
 {
     struct erase_command *body = command->input;
-    const db_param params[] = {conversation_organization_param(command), body->id};
 
-    body->result = db_add(db, SQL_ERASE_CONTACT, params, 2);
+    body->result =
+        db_add(db, SQL_ERASE_CONTACT, PARAMS(conversation_organization_param(command), body->id));
 }
 
 static enum status erase_contact_reply(struct command *command, struct db *db, void *service)

@@ -25,7 +25,8 @@ static enum status get_parse(struct command *command, void *service)
 static void get_query(struct command *const *commands, size_t n, struct db *db, void *service)
 {
     struct arena *arena = commands[0]->arena;
-    struct buf organizations, ids;
+    struct elements organizations, ids;
+    struct params params = {.n = 0};
     size_t result;
 
     ids_open(&organizations, arena, n);
@@ -34,8 +35,9 @@ static void get_query(struct command *const *commands, size_t n, struct db *db, 
         ids_add(&organizations, &commands[i]->caller.organization_id);
         ids_add(&ids, &commands[i]->conversation_id);
     }
-    result = db_add_binary(db, SQL_READ_CONVERSATIONS,
-                           (db_param[]){binary_close(&organizations), binary_close(&ids)}, 2, 3);
+    params_add_elements(&params, &organizations);
+    params_add_elements(&params, &ids);
+    result = db_add(db, SQL_READ_CONVERSATIONS, &params);
     for (size_t i = 0; i < n; i++)
         *(struct result_row *)commands[i]->state = (struct result_row){result, i};
 }

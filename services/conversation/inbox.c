@@ -1,4 +1,5 @@
 #include "common/base/text.h"
+#include "common/db/params.h"
 #include "common/json/json.h"
 #include "common/model/conversation_model.h"
 #include "conversation_sql.h"
@@ -83,20 +84,15 @@ static void inbox_query(struct command *command, struct db *db, void *service)
 {
     struct inbox *inbox = command->input;
     struct uuid contact_id;
-    const db_param params[] = {
-        conversation_organization_param(command),
-        inbox->starting_after,
-        str_of(arena_printf(command->arena, "%d", (int)inbox->per_page.value + 1)),
-        str_of(arena_printf(command->arena, "%d", LOOKED_AT_MAX)),
-        inbox->status,
-        inbox->channel,
-        uuid_parse(inbox->contact, &contact_id) ? inbox->contact : STR_NONE,
-        inbox->contact,
-        inbox->contact.p != NULL ? text_lower(command->arena, inbox->contact) : STR_NONE,
-        way_of(inbox),
-    };
 
-    inbox->result = db_add(db, SQL_INBOX, params, ARRAY_SIZE(params));
+    inbox->result = db_add(
+        db, SQL_INBOX,
+        PARAMS(conversation_organization_param(command), inbox->starting_after,
+               param_int(command->arena, inbox->per_page.value + 1),
+               param_int(command->arena, LOOKED_AT_MAX), inbox->status, inbox->channel,
+               uuid_parse(inbox->contact, &contact_id) ? inbox->contact : STR_NONE, inbox->contact,
+               inbox->contact.p != NULL ? text_lower(command->arena, inbox->contact) : STR_NONE,
+               way_of(inbox)));
 }
 
 static void write_pages(struct buf *out, const struct inbox *inbox, struct str next)
@@ -196,10 +192,10 @@ static enum status view_parse(struct command *command, void *service)
 static void view_query(struct command *command, struct db *db, void *service)
 {
     struct view *view = command->input;
-    const db_param params[] = {conversation_organization_param(command), view->id,
-                               STR(MESSAGES_MAX)};
 
-    view->result = db_add(db, SQL_VIEW, params, 3);
+    view->result =
+        db_add(db, SQL_VIEW,
+               PARAMS(conversation_organization_param(command), view->id, STR(MESSAGES_MAX)));
 }
 
 static enum status view_reply(struct command *command, struct db *db, void *service)

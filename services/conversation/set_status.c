@@ -78,11 +78,11 @@ static enum status set_status_parse(struct command *command, void *service)
 static void set_status_query(struct command *command, struct db *db, void *service)
 {
     struct set_status *set = command->input;
-    const db_param params[] = {conversation_organization_param(command), set->id, set->status,
-                               conversation_status_sources(command->arena, set->status),
-                               conversation_new_id_param(command)};
 
-    set->result = db_add(db, SQL_SET_STATUS, params, 5);
+    set->result = db_add(db, SQL_SET_STATUS,
+                         PARAMS(conversation_organization_param(command), set->id, set->status,
+                                conversation_status_sources(command->arena, set->status),
+                                conversation_new_id_param(command)));
 }
 
 static enum status set_status_reply(struct command *command, struct db *db, void *service)

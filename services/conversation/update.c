@@ -61,8 +61,8 @@ static size_t give_turns(struct command *const *commands, size_t n)
 static void ask_turn(struct command *const *commands, size_t n, size_t turn, struct db *db)
 {
     struct arena *arena = commands[0]->arena;
-    const char *max = arena_printf(arena, "%d", ATTRIBUTES_MAX);
-    struct buf organizations, ids, bodies;
+    struct elements organizations, ids, bodies;
+    struct params params = {.n = 0};
     size_t result, row = 0, n_asked = 0, n_bytes = 0;
 
     for (size_t i = 0; i < n; i++) {
@@ -82,10 +82,11 @@ static void ask_turn(struct command *const *commands, size_t n, size_t turn, str
         jsons_add(&bodies, commands[i]->body);
         update_of(commands[i])->row = row++;
     }
-    result = db_add_binary(db, SQL_UPDATE_ATTRIBUTES,
-                           (db_param[]){binary_close(&organizations), binary_close(&ids),
-                                        binary_close(&bodies), str_of(max)},
-                           4, 7);
+    params_add_elements(&params, &organizations);
+    params_add_elements(&params, &ids);
+    params_add_elements(&params, &bodies);
+    params_add_int(&params, arena, ATTRIBUTES_MAX);
+    result = db_add(db, SQL_UPDATE_ATTRIBUTES, &params);
     for (size_t i = 0; i < n; i++)
         if (update_of(commands[i])->turn == turn)
             update_of(commands[i])->result = result;

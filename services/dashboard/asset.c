@@ -1,5 +1,6 @@
 #include "services/dashboard/asset.h"
 
+#include "common/base/ascii.h"
 #include "services/dashboard/backend.h"
 
 /* A star is an id. */

@@ -7,6 +7,7 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "proto/subject.h"
+#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 
@@ -244,7 +245,7 @@ static void fail(struct dashboard_export *export, enum outcome outcome, struct s
         backend_pass_on(request, outcome, body);
         return;
     }
-    metric_add(dashboard_metrics.exports_broken, 1);
+    metric_add(dashboard_metrics.exports_failed, 1);
     LOG(LOG_WARNING, "export interrupted", log_str("request_id", request->http.id),
         log_trace(str_of(request->http.traceparent)), log_str("outcome", outcome_name(outcome)));
     request->http.req->http1_is_persistent = 0;

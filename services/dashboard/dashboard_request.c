@@ -8,6 +8,7 @@
 #include "common/base/log.h"
 #include "common/http/request_headers.h"
 #include "proto/subject.h"
+#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_response.h"
 #include "services/dashboard/dashboard_session.h"
 
@@ -157,7 +158,7 @@ static void perform_now(struct dashboard_request *request)
 
 static void turn_away(struct dashboard_request *request)
 {
-    metric_add(dashboard_metrics.turned_away, 1);
+    metric_add(dashboard_metrics.sign_ins_shed, 1);
     dashboard_response_refusal(&request->http, OUTCOME_BUSY,
                                "Many people are signing in; try again in a moment");
 }

@@ -6,6 +6,7 @@
 
 #include "common/http/response.h"
 #include "services/dashboard/dashboard.h"
+#include "services/dashboard/dashboard_metrics.h"
 
 /* -- texts ----------------------------------------------------------------------------------- */
 
@@ -170,11 +171,8 @@ void dashboard_response_asset(struct edge_request *http, const struct asset *ass
 void dashboard_response_stream(struct edge_request *http, const char *type, const char *file,
                                h2o_generator_t *generator)
 {
-    size_t capacity = strlen(file) + 32;
-    char *disposition = h2o_mem_alloc_pool(&http->req->pool, capacity);
-
     begin(http, 200, type, "no-store");
-    snprintf(disposition, capacity, "attachment; filename=\"%s\"", file);
-    response_add(http, STR("content-disposition"), NULL, str_of(disposition));
+    response_add(http, STR("content-disposition"), NULL,
+                 str_of(arena_printf(&http->arena, "attachment; filename=\"%s\"", file)));
     response_stream(http, generator);
 }

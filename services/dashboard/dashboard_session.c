@@ -10,6 +10,7 @@
 #include "common/base/uuid.h"
 #include "proto/subject.h"
 #include "services/dashboard/dashboard.h"
+#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
 
@@ -214,7 +215,7 @@ static bool begin_session(struct dashboard_request *request, json_t *answer)
 
     if (!cookie_is_token(token))
         return false;
-    cookie = h2o_mem_alloc_pool(&request->http.req->pool, COOKIE_TEXT);
+    cookie = arena_alloc(&request->http.arena, COOKIE_TEXT);
     cookie_write(token, request->http.is_https, cookie);
     request->cookie = cookie;
     request->view = view_of(request, answer, token);
@@ -274,7 +275,7 @@ static void on_signed_out(void *owner, enum call_end end, struct bus_message *me
         backend_pass_on(request, outcome, body);
         return;
     }
-    cookie = h2o_mem_alloc_pool(&request->http.req->pool, COOKIE_TEXT);
+    cookie = arena_alloc(&request->http.arena, COOKIE_TEXT);
     cookie_write(STR_NONE, request->http.is_https, cookie);
     dashboard_response_send(&request->http,
                             &(struct dashboard_response){

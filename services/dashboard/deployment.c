@@ -121,20 +121,18 @@ static void take_replies(struct deployment *deployment, int64_t now_us)
 static void end_round(struct deployment *deployment, int64_t now_us)
 {
     const bool is_known = deployment->state.n_replicas > 0 && bus_is_up(deployment->bus);
+    struct deployment_waiter *waiter;
 
     deployment->begun_us = 0;
     deployment->known_us = is_known ? now_us : 0;
     deployment->as_of_us = clock_us();
-    while (!h2o_linklist_is_empty(&deployment->waiting)) {
-        struct deployment_waiter *waiter =
-            H2O_STRUCT_FROM_MEMBER(struct deployment_waiter, link, deployment->waiting.next);
-
-        h2o_linklist_unlink(&waiter->link);
+    while ((waiter = LIST_FIRST(&deployment->waiting, struct deployment_waiter, link)) != NULL) {
+        list_remove(&waiter->link);
         waiter->on_end(waiter, is_known);
     }
 }
 
-static void on_tick(h2o_timeout_entry_t *timer)
+static void on_tick(struct timer *timer)
 {
     struct deployment *deployment = H2O_STRUCT_FROM_MEMBER(struct deployment, timer, timer);
     const int64_t now_us = clock_mono_us();
@@ -143,21 +141,20 @@ static void on_tick(h2o_timeout_entry_t *timer)
     if (is_over(deployment, now_us))
         end_round(deployment, now_us);
     else
-        h2o_timeout_link(deployment->loop, &deployment->tick, timer);
+        timer_start(deployment->timers, timer, DEPLOYMENT_TICK_MS, on_tick);
 }
 
-void deployment_init(struct deployment *deployment, h2o_loop_t *loop, struct bus *bus)
+void deployment_init(struct deployment *deployment, struct timers *timers, struct bus *bus)
 {
     struct uuid id = uuid_v7(clock_us());
     char text[UUID_TEXT + 1];
 
-    *deployment = (struct deployment){.loop = loop, .bus = bus, .timer = {.cb = on_tick}};
+    *deployment = (struct deployment){.timers = timers, .bus = bus};
     uuid_format(&id, text);
     snprintf(deployment->inbox, sizeof(deployment->inbox), "%s.%s",
              bus_user_inbox(BUS_USER_DASHBOARD), text);
     deployment->replies = bus_serve(bus, deployment->inbox, NULL);
-    h2o_linklist_init_anchor(&deployment->waiting);
-    h2o_timeout_init(loop, &deployment->tick, DEPLOYMENT_TICK_MS);
+    list_init(&deployment->waiting);
 }
 
 static bool begin_round(struct deployment *deployment, int64_t now_us)
@@ -173,7 +170,7 @@ static bool begin_round(struct deployment *deployment, int64_t now_us)
     deployment_state_init(&deployment->state);
     deployment->known_us = 0;
     deployment->begun_us = deployment->heard_us = now_us;
-    h2o_timeout_link(deployment->loop, &deployment->tick, &deployment->timer);
+    timer_start(deployment->timers, &deployment->timer, DEPLOYMENT_TICK_MS, on_tick);
     return true;
 }
 
@@ -189,14 +186,14 @@ deployment_ask(struct deployment *deployment, struct deployment_waiter *waiter,
     if (deployment->begun_us == 0 && !begin_round(deployment, now_us))
         return DEPLOYMENT_UNREACHABLE;
     *waiter = (struct deployment_waiter){.on_end = on_end};
-    h2o_linklist_insert(&deployment->waiting, &waiter->link);
+    list_add(&deployment->waiting, &waiter->link);
     return DEPLOYMENT_ASKED;
 }
 
 bool deployment_leave(struct deployment_waiter *waiter)
 {
-    if (!h2o_linklist_is_linked(&waiter->link))
+    if (!list_is_linked(&waiter->link))
         return false;
-    h2o_linklist_unlink(&waiter->link);
+    list_remove(&waiter->link);
     return true;
 }

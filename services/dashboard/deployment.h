@@ -14,12 +14,13 @@
 #ifndef SERVICES_DASHBOARD_DEPLOYMENT_H
 #define SERVICES_DASHBOARD_DEPLOYMENT_H
 
-#include <h2o.h>
 #include <stdbool.h>
 
+#include "common/base/list.h"
 #include "common/base/str.h"
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
+#include "common/http/timer.h"
 #include "proto/subject.h"
 
 /* -- replies --------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ enum {
 };
 
 struct deployment {
-    h2o_loop_t *loop;
+    struct timers *timers;
     struct bus *bus;
     char inbox[128];
     struct bus_mailbox *replies;
@@ -72,18 +73,17 @@ struct deployment {
     int64_t as_of_us;           /* clock_us() at the end of the latest round */
     int64_t known_us;           /* the same by clock_mono_us(); 0: the state is unknown */
     int64_t begun_us, heard_us; /* this round's, by clock_mono_us(); begun 0: none */
-    h2o_linklist_t waiting;
-    h2o_timeout_t tick;
-    h2o_timeout_entry_t timer;
+    struct list waiting;
+    struct timer timer;
 };
 
 struct deployment_waiter {
-    h2o_linklist_t link;
+    struct list link;
     /* is_known: deployment->state holds the replies of this round. */
     void (*on_end)(struct deployment_waiter *waiter, bool is_known);
 };
 
-void deployment_init(struct deployment *deployment, h2o_loop_t *loop, struct bus *bus);
+void deployment_init(struct deployment *deployment, struct timers *timers, struct bus *bus);
 
 enum deployment_answer { DEPLOYMENT_KNOWN, DEPLOYMENT_ASKED, DEPLOYMENT_UNREACHABLE };
 

@@ -11,13 +11,16 @@
 #ifndef SERVICES_DASHBOARD_DOOR_H
 #define SERVICES_DASHBOARD_DOOR_H
 
-#include <h2o.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/list.h"
+#include "common/base/rate.h"
+#include "common/base/recent_table.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
 #include "common/http/throttle.h"
+#include "common/http/timer.h"
 
 /* -- shares ---------------------------------------------------------------------------------- */
 
@@ -27,9 +30,8 @@ struct share_limit {
 };
 
 struct share {
-    uint8_t whose[16];
-    int64_t spent_us; /* the used part of the share, as the time it takes to earn back */
-    int64_t as_of_us; /* monotonic; 0: never used */
+    struct recent recent; /* by a session or an organization */
+    struct rate rate;
     uint32_t under_way;
     bool is_known; /* set by the caller: the session is valid */
 };
@@ -66,24 +68,23 @@ enum {
 };
 
 struct door {
-    h2o_linklist_t inside, waiting; /* waiting: in the order in which they came */
+    struct list inside, waiting; /* waiting: in the order in which they came */
     size_t n_inside, n_waiting;
     struct throttle *tries; /* passwords per network and minute */
-    h2o_loop_t *loop;
-    h2o_timeout_t timeout, absence;
+    struct timers *timers;
 };
 
 struct door_place {
-    h2o_linklist_t link;
+    struct list link;
     struct door *door;
     bool is_inside;
     uint32_t n_before; /* of its network that were waiting when it arrived */
     struct address client;
-    h2o_timeout_entry_t timer;
+    struct timer timer;
     void (*on_turn)(struct door_place *place, bool is_let_in);
 };
 
-void door_init(struct door *door, h2o_loop_t *loop, uint64_t seed);
+void door_init(struct door *door, struct timers *timers, uint64_t seed);
 /* What happens to a new attempt. */
 enum door_turn { DOOR_LET_IN, DOOR_WAITS, DOOR_TURNED_AWAY };
 

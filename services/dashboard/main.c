@@ -9,6 +9,7 @@
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 #include "common/runtime/edge_program.h"
+#include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 
 /* Users would rather wait a moment than see an error. */
@@ -95,11 +96,11 @@ static void on_open(struct edge *edge)
     dashboard->sessions = shares_new(&of_session, seed);
     dashboard->organizations = shares_new(&of_organization, seed);
     dashboard->changes = shares_new(&changes_limit, seed);
-    door_init(&dashboard->door, edge->context.loop, seed);
+    door_init(&dashboard->door, &edge->timers, seed);
     dashboard->base_url = config.base_url;
     dashboard->strangers = throttle_new(STRANGERS_MAX, seed);
     dashboard->shows_services = config.shows_services;
-    deployment_init(&dashboard->deployment, edge->context.loop, edge->bus);
+    deployment_init(&dashboard->deployment, &edge->timers, edge->bus);
 }
 
 static struct edge *new_loop(void)

@@ -1,5 +1,6 @@
 #include "services/gateway/api_auth.h"
 
+#include "common/base/ascii.h"
 #include "common/crypto/crypto.h"
 
 /* -- the key --------------------------------------------------------------------------------- */

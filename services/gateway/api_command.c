@@ -6,6 +6,7 @@
 #include "common/base/log.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
+#include "services/gateway/gateway_metrics.h"
 
 /* -- calls ----------------------------------------------------------------------------------- */
 

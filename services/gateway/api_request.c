@@ -3,9 +3,13 @@
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
 #include "common/http/request_headers.h"
+#include "common/json/json.h"
 #include "proto/headers.h"
 #include "services/gateway/api_auth.h"
 #include "services/gateway/api_response.h"
+#include "services/gateway/familiar.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_lookup.h"
 
 /* Most causes of a 503 are over within a second: a restarting program, a full mailbox. */
 enum { UNAVAILABLE_WAIT_S = 1 };
@@ -245,7 +249,7 @@ static unsigned wait_of(const struct api_request *request, int status)
     return status == 503 ? UNAVAILABLE_WAIT_S : request->retry_after;
 }
 
-/* STR_NONE also if the service is of the previous version, which does not send the header. */
+/* Checked, since it becomes part of a header. */
 static struct str created_of(const struct api_request *request)
 {
     struct uuid id;
@@ -354,7 +358,7 @@ static void on_late(struct edge_request *http)
             return; /* RECORD may use the rest of the time */
     }
     must(stages[request->stage].late != NULL);
-    wait_list_remove(&request->wait_entry);
+    list_remove(&request->wait_entry.link);
     stages[request->stage].late(request);
 }
 
@@ -364,7 +368,7 @@ static void on_end(struct edge_request *http)
 {
     struct api_request *request = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
 
-    wait_list_remove(&request->wait_entry);
+    list_remove(&request->wait_entry.link);
     api_quota_leave(request);
     bus_message_free(request->reply);
     if (request->key != NULL)

@@ -35,7 +35,7 @@
 #include "proto/outcome.h"
 #include "services/gateway/api_route.h"
 #include "services/gateway/gateway.h"
-#include "services/gateway/key_lookup.h"
+#include "services/gateway/wait_list.h"
 
 enum stage {
     STAGE_AUTHENTICATE,

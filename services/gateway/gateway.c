@@ -1,10 +1,7 @@
 #include "services/gateway/gateway.h"
 
-#include <stdio.h>
-
 #include "common/base/clock.h"
 #include "common/base/uuid.h"
-#include "common/http/response.h"
 #include "proto/headers.h"
 
 enum status gateway_call(struct gateway *gateway, struct call_request *call)
@@ -17,73 +14,4 @@ enum status gateway_call(struct gateway *gateway, struct call_request *call)
     call_headers_add(&call->headers, HEADER_REQUEST_ID, id);
     call->timeout = CALL_TIMEOUT_SHORT;
     return calls_start(&gateway->edge.calls, call, &handle);
-}
-
-/* -- metrics --------------------------------------------------------------------------------- */
-
-#define PREFIX              "conversations_gateway_"
-#define COUNTER(name, help) metric_counter(PREFIX name, NULL, help)
-
-struct gateway_metrics gateway_metrics;
-
-static struct response_counts responses[OPERATION_COUNT];
-static struct metric *durations[OPERATION_COUNT];
-
-static const char *label_of(enum operation operation)
-{
-    return operation == OP_NONE ? "none" : operation_name(operation);
-}
-
-static void open_responses(void)
-{
-    char labels[64];
-
-    for (int op = 0; op < OPERATION_COUNT; op++) {
-        snprintf(labels, sizeof(labels), "operation=\"%s\",", label_of((enum operation)op));
-        response_counts_open(&responses[op], PREFIX "requests_total", labels, 304);
-    }
-    for (int op = 0; op < OPERATION_COUNT; op++) {
-        snprintf(labels, sizeof(labels), "operation=\"%s\"", label_of((enum operation)op));
-        durations[op] = metric_histogram_seconds(PREFIX "request_seconds", labels,
-                                                 "From the complete request to its response");
-    }
-}
-
-void gateway_metrics_open(void)
-{
-    struct gateway_metrics *m = &gateway_metrics;
-
-    edge_metrics_open(PREFIX);
-    open_responses();
-    m->key_hits = COUNTER("key_cache_hits_total", "Requests with a known key");
-    m->key_misses = COUNTER("key_cache_misses_total", "Requests with an unknown key");
-    m->lookups = COUNTER("key_lookups_total", "Key lookups");
-    m->lookups_failed = COUNTER("key_lookups_failed_total", "Key lookups without a reply");
-    m->lookups_withheld =
-        COUNTER("key_lookups_withheld_total", "Key lookups skipped by the unknown-key rate limit");
-    m->leases = COUNTER("quota_leases_total", "Requests for a quota lease");
-    m->leases_failed =
-        COUNTER("quota_leases_failed_total", "Failed quota leases; the window is counted locally");
-    m->auth_failures = COUNTER("authentication_failures_total", "Requests without a valid key");
-    m->auth_throttled =
-        COUNTER("authentication_throttled_total",
-                "Requests refused after too many failed authentications from their address");
-    m->parked = COUNTER("calls_held_total", "Commands parked while the bus was silent");
-    m->postponed = COUNTER("requests_postponed_total",
-                           "Requests that waited because their key had had all its answers");
-    m->dropped = COUNTER("requests_dropped_total",
-                         "Requests whose connection was ended because their key had had all its "
-                         "answers");
-    m->unrecorded =
-        COUNTER("answers_unrecorded_total", "Responses sent without a confirmed audit entry");
-    m->usage_kept =
-        COUNTER("usage_reports_kept_total", "Key usage reports that failed and will be resent");
-    m->usage_uncertain =
-        COUNTER("usage_reports_uncertain_total", "Key usage reports whose outcome is unknown");
-}
-
-void gateway_metrics_count(enum operation operation, int status, int64_t took_us)
-{
-    response_counts_add(&responses[operation], status);
-    metric_observe(durations[operation], took_us);
 }

@@ -11,7 +11,7 @@
  *          for 5 seconds.
  *          The number of keys is bounded, separately for known and other keys, so that made-up keys
  *          cannot evict real ones. The least recently used key is evicted, unless it is referenced.
- * Owns     The cache owns its keys, a key its record, and a record its list of addresses.
+ * Owns     The cache owns its keys, and a key its record.
  * Threads  The loop's.
  */
 #ifndef SERVICES_GATEWAY_KEY_CACHE_H
@@ -19,40 +19,15 @@
 
 #include <h2o.h>
 
-#include "common/base/cell.h"
-#include "common/base/ip.h"
+#include "common/base/list.h"
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
-#include "common/json/json.h"
+#include "services/gateway/key_record.h"
 #include "services/gateway/key_usage.h"
 #include "services/gateway/quota.h"
 
 struct gateway;
-
-/* -- replies of access ----------------------------------------------------------------------- */
-
-#define KEY_ADDRESSES_MAX 10000
-
-struct key_record {
-    char organization_id[UUID_TEXT + 1], api_key_id[UUID_TEXT + 1];
-    bool may_write;
-    bool plan_has_api, require_https, ip_allowlist_enabled;
-    int64_t expires_at; /* Unix seconds; INT64_MAX = never */
-    struct quota_limits limits;
-    char cell[CELL_CAPACITY]; /* the organization's */
-    struct address *addresses;
-    size_t n_addresses;
-};
-
-/* False: not as the contract promises; *out is untouched. */
-MUST_CHECK bool key_record_read(struct str json, struct key_record *out);
-void key_record_release(struct key_record *record);
-bool key_record_lists(const struct key_record *record, const struct address *address);
-
-/* Reads a count, a member of an object in a reply of access: an integer from 0 to 2^31 - 1. False
-   leaves *out untouched. */
-MUST_CHECK bool count_read(const json_t *object, const char *name, uint32_t *out);
 
 /* -- keys ------------------------------------------------------------------------------------ */
 
@@ -72,8 +47,8 @@ struct key {
     int64_t asked_us;
     /* organization named by a notice received since the lookup began, "" = none */
     char overtaken_by[UUID_TEXT + 1];
-    bool overtaken_again;   /* notices named several organizations */
-    h2o_linklist_t waiting; /* API requests that wait for this lookup */
+    bool overtaken_again; /* notices named several organizations */
+    struct list waiting;  /* API requests that wait for this lookup */
 
     struct key_record record;                /* KEY_KNOWN, and the latest one after that */
     struct quota_account requests, refusals; /* beyond the limits; see quota.h */
@@ -85,7 +60,7 @@ struct key {
 
     /* Private to the cache. */
     struct key *chain;
-    h2o_linklist_t recency;
+    struct list recency;
     bool listed_as_known;
     unsigned users;
 };
@@ -135,22 +110,5 @@ void key_cache_doubt(struct key_cache *cache, struct str organization_id);
 /* Calls `visit` for every known key. */
 void key_cache_each(struct key_cache *cache, void (*visit)(struct key *key, void *closure),
                     void *closure);
-
-/* -- familiar networks ----------------------------------------------------------------------- */
-
-/* Networks from which a valid key came within the last hour: API clients call from the same few
-   networks (a /24, a /48) again and again. When made-up keys have used up most of the lookup
-   budget, an unknown key is still looked up if it comes from one of these: see key_lookup.h. The
-   table has a fixed size; a new network replaces the one that was quiet the longest. */
-struct familiar;
-
-/* `seed` is random, so that clients cannot target an entry. */
-struct familiar *familiar_new(uint64_t seed);
-void familiar_free(struct familiar *familiar);
-
-/* A valid key came from this address. */
-void familiar_note(struct familiar *familiar, const struct address *address, int64_t mono_us);
-bool familiar_holds(const struct familiar *familiar, const struct address *address,
-                    int64_t mono_us);
 
 #endif

@@ -15,37 +15,11 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/wait_list.h"
 
 #define WITHHELD_TELL_US 1000000
 #define BODY_MAX         1024
-
-/* -- wait lists ------------------------------------------------------------------------------ */
-
-void wait_list_add(struct wait_entry *entry, h2o_linklist_t *list)
-{
-    h2o_linklist_insert(list, &entry->link);
-}
-
-void wait_list_remove(struct wait_entry *entry)
-{
-    if (h2o_linklist_is_linked(&entry->link))
-        h2o_linklist_unlink(&entry->link);
-}
-
-void wait_list_resume(h2o_linklist_t *list)
-{
-    h2o_linklist_t now;
-
-    /* Entries added again while they are resumed go into `list`, for the next time. */
-    h2o_linklist_init_anchor(&now);
-    h2o_linklist_insert_list(&now, list);
-    while (!h2o_linklist_is_empty(&now)) {
-        struct wait_entry *entry = H2O_STRUCT_FROM_MEMBER(struct wait_entry, link, now.next);
-
-        wait_list_remove(entry);
-        entry->resume(entry);
-    }
-}
 
 /* -- the lookup budget ----------------------------------------------------------------------- */
 
@@ -59,19 +33,12 @@ static const int64_t max_us[] = {
     [STANDING_FAMILIAR] = MAX_US,
 };
 
-bool lookup_budget_take(struct lookup_budget *budget, enum standing standing, int64_t mono_us)
+bool lookup_budget_take(struct rate *budget, enum standing standing, int64_t mono_us)
 {
-    int64_t earned_us = mono_us - budget->as_of_us;
-
-    budget->as_of_us = mono_us;
-    budget->spent_us = budget->spent_us > earned_us ? budget->spent_us - earned_us : 0;
-    if (budget->spent_us + PRICE_US > max_us[standing])
-        return false;
-    budget->spent_us += PRICE_US;
-    return true;
+    return rate_take(budget, PRICE_US, max_us[standing], mono_us) == 0;
 }
 
-void lookup_budget_refund(struct lookup_budget *budget)
+void lookup_budget_refund(struct rate *budget)
 {
     if (budget->spent_us >= PRICE_US)
         budget->spent_us -= PRICE_US;
@@ -198,7 +165,7 @@ bool key_lookup_may_ask(struct gateway *gateway, struct key *key, enum standing 
     key->is_budgeted = lookup_budget_take(&gateway->lookup_budget, standing, now_us);
     if (key->is_budgeted)
         return true;
-    metric_add(gateway_metrics.lookups_withheld, 1);
+    metric_add(gateway_metrics.lookups_limited, 1);
     if (now_us - gateway->withheld_told_us > WITHHELD_TELL_US) {
         LOG(LOG_WARNING, "unknown-key lookups are rate limited");
         gateway->withheld_told_us = now_us;

@@ -14,24 +14,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/rate.h"
 #include "common/base/status.h"
 
 struct bus_message;
 struct gateway;
 struct key;
-
-/* -- wait lists ------------------------------------------------------------------------------ */
-
-/* A request in a wait list; embedded in the struct that waits. */
-struct wait_entry {
-    h2o_linklist_t link;
-    /* Called when the entry is in no list; it may be added again. */
-    void (*resume)(struct wait_entry *entry);
-};
-
-void wait_list_add(struct wait_entry *entry, h2o_linklist_t *list);
-void wait_list_remove(struct wait_entry *entry); /* from whatever list it is in, if any */
-void wait_list_resume(h2o_linklist_t *list);
+struct wait_entry;
 
 /* -- the lookup budget ----------------------------------------------------------------------- */
 
@@ -52,15 +41,10 @@ enum standing {
     STANDING_FAMILIAR, /* a valid key came from its network lately */
 };
 
-struct lookup_budget {
-    int64_t spent_us; /* the used part of the budget, as the time it takes to earn back */
-    int64_t as_of_us; /* monotonic */
-};
-
 /* Takes the price of one lookup, before access is asked. */
-bool lookup_budget_take(struct lookup_budget *budget, enum standing standing, int64_t mono_us);
+bool lookup_budget_take(struct rate *budget, enum standing standing, int64_t mono_us);
 /* The key was known after all, or could not be looked up. */
-void lookup_budget_refund(struct lookup_budget *budget);
+void lookup_budget_refund(struct rate *budget);
 
 /* -- lookups --------------------------------------------------------------------------------- */
 

@@ -13,11 +13,12 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
+#include "services/gateway/gateway_metrics.h"
 
 enum { KEYS_MAX = 250, REPORTS_MAX = 8, REPORT_MAX = 1024 * 1024 };
 
 struct usage_report {
-    struct usage_report *next;
+    struct list link;
     struct arena arena;
     struct buf body;
     size_t n;       /* keys in it */
@@ -33,22 +34,22 @@ static struct usage_report *add_report(struct key_usage *usage)
     arena_init(&report->arena, REPORT_MAX);
     buf_init(&report->body, &report->arena, 4096);
     buf_add(&report->body, STR("{\"keys\":["));
-    if (usage->last != NULL)
-        usage->last->next = report;
-    else
-        usage->first = report;
-    usage->last = report;
+    list_add(&usage->reports, &report->link);
     usage->n_reports++;
     return report;
 }
 
+/* NULL: there is none. */
+static struct usage_report *first_of(const struct key_usage *usage)
+{
+    return LIST_FIRST(&usage->reports, struct usage_report, link);
+}
+
 static void drop_first(struct key_usage *usage)
 {
-    struct usage_report *report = usage->first;
+    struct usage_report *report = first_of(usage);
 
-    usage->first = report->next;
-    if (usage->first == NULL)
-        usage->last = NULL;
+    list_remove(&report->link);
     usage->n_reports--;
     arena_release(&report->arena);
     free(report);
@@ -57,7 +58,7 @@ static void drop_first(struct key_usage *usage)
 /* The report that can be added to; NULL: the maximum number is pending. */
 static struct usage_report *open_report(struct key_usage *usage)
 {
-    struct usage_report *last = usage->last;
+    struct usage_report *last = LIST_LAST(&usage->reports, struct usage_report, link);
 
     if (last != NULL && last->n < KEYS_MAX && !last->is_closed)
         return last;
@@ -101,11 +102,6 @@ static bool put(struct key_usage *usage, const struct key *key)
     return true;
 }
 
-static struct key *key_of(h2o_linklist_t *node)
-{
-    return H2O_STRUCT_FROM_MEMBER(struct key, tally.listed, node);
-}
-
 static void reset(struct usage_tally *tally)
 {
     memset(tally->outcomes, 0, sizeof(tally->outcomes));
@@ -117,13 +113,13 @@ static void fill(struct gateway *gateway)
 {
     struct key_usage *usage = &gateway->usage;
 
-    while (!h2o_linklist_is_empty(&usage->due)) {
-        struct key *key = key_of(usage->due.next);
+    struct key *key;
 
+    LIST_EACH(key, &usage->due, tally.listed) {
         if (!put(usage, key))
             return;
         reset(&key->tally);
-        h2o_linklist_unlink(&key->tally.listed);
+        list_remove(&key->tally.listed);
         key_cache_put(gateway->keys, key);
     }
 }
@@ -132,9 +128,10 @@ static void fill(struct gateway *gateway)
 
 void key_usage_init(struct key_usage *usage)
 {
-    *usage = (struct key_usage){.first = NULL};
-    h2o_linklist_init_anchor(&usage->used);
-    h2o_linklist_init_anchor(&usage->due);
+    *usage = (struct key_usage){.n_reports = 0};
+    list_init(&usage->used);
+    list_init(&usage->due);
+    list_init(&usage->reports);
 }
 
 void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
@@ -143,9 +140,9 @@ void key_usage_count(struct gateway *gateway, struct key *key, int status, int64
     struct usage_tally *tally = &key->tally;
     int64_t minute = key->used_s / 60;
 
-    if (!h2o_linklist_is_linked(&tally->listed)) {
+    if (!list_is_linked(&tally->listed)) {
         key_cache_hold(key);
-        h2o_linklist_insert(&usage->used, &tally->listed);
+        list_add(&usage->used, &tally->listed);
         tally->minute = minute;
     } else if (tally->minute < minute) {
         if (put(usage, key))
@@ -178,7 +175,7 @@ static void on_end(void *owner, enum call_end end, struct bus_message *message)
 
     usage->asking = false;
     if (is_undone(end, message)) {
-        metric_add(gateway_metrics.usage_kept, 1);
+        metric_add(gateway_metrics.usage_failed, 1);
     } else {
         metric_add(gateway_metrics.usage_uncertain, end != CALL_REPLIED);
         drop_first(usage);
@@ -201,37 +198,39 @@ static void send_first(struct gateway *gateway)
     struct key_usage *usage = &gateway->usage;
     struct call_request call = {.subject = SUBJECT_ACCESS_USED, .on_end = on_end, .owner = gateway};
 
-    if (usage->asking || usage->first == NULL)
+    if (usage->asking || first_of(usage) == NULL)
         return;
-    call.body = body_of(usage->first);
+    call.body = body_of(first_of(usage));
     usage->asking = gateway_call(gateway, &call) == ST_OK;
 }
 
 void key_usage_report(struct gateway *gateway)
 {
     struct key_usage *usage = &gateway->usage;
+    struct usage_report *last;
 
-    h2o_linklist_insert_list(&usage->due, &usage->used);
+    list_add_all(&usage->due, &usage->used);
     fill(gateway);
+    last = LIST_LAST(&usage->reports, struct usage_report, link);
     /* Closed, since a report may name a key only once for a minute. */
-    if (usage->last != NULL)
-        (void)body_of(usage->last);
+    if (last != NULL)
+        (void)body_of(last);
     send_first(gateway);
 }
 
 void key_usage_finish(struct gateway *gateway)
 {
     struct key_usage *usage = &gateway->usage;
+    struct usage_report *report;
 
-    h2o_linklist_insert_list(&usage->due, &usage->used);
+    list_add_all(&usage->due, &usage->used);
     if (usage->asking)
         drop_first(usage);
     usage->asking = false;
-    for (fill(gateway); usage->first != NULL; fill(gateway)) {
-        if (bus_publish(gateway->edge.bus, SUBJECT_ACCESS_USED, NULL, NULL, 0,
-                        body_of(usage->first)) != ST_OK)
-            LOG(LOG_INFO, "could not send key usage report",
-                log_int("keys", (int64_t)usage->first->n));
+    for (fill(gateway); (report = first_of(usage)) != NULL; fill(gateway)) {
+        if (bus_publish(gateway->edge.bus, SUBJECT_ACCESS_USED, NULL, NULL, 0, body_of(report)) !=
+            ST_OK)
+            LOG(LOG_INFO, "could not send key usage report", log_int("keys", (int64_t)report->n));
         drop_first(usage);
     }
 }

@@ -11,10 +11,10 @@
 #ifndef SERVICES_GATEWAY_KEY_USAGE_H
 #define SERVICES_GATEWAY_KEY_USAGE_H
 
-#include <h2o.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/list.h"
 #include "proto/outcome.h"
 
 struct gateway;
@@ -23,16 +23,16 @@ struct usage_report;
 
 /* A part of struct key. */
 struct usage_tally {
-    h2o_linklist_t listed; /* linked while there are counts to report */
-    int64_t minute;        /* Unix seconds / 60 */
+    struct list listed; /* linked while there are counts to report */
+    int64_t minute;     /* Unix seconds / 60 */
     uint32_t outcomes[USAGE_OUTCOMES], latency[USAGE_BUCKETS];
 };
 
 /* A part of struct gateway. */
 struct key_usage {
-    h2o_linklist_t used; /* since the last timer run */
-    h2o_linklist_t due;  /* to be reported now */
-    struct usage_report *first, *last;
+    struct list used;    /* since the last timer run */
+    struct list due;     /* to be reported now */
+    struct list reports; /* the oldest first */
     size_t n_reports;
     bool asking; /* the first is on its way */
 };

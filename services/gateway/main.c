@@ -9,7 +9,10 @@
 #include "common/runtime/edge_program.h"
 #include "proto/subject.h"
 #include "services/gateway/api_request.h"
+#include "services/gateway/familiar.h"
+#include "services/gateway/gateway_metrics.h"
 #include "services/gateway/key_lookup.h"
+#include "services/gateway/wait_list.h"
 
 /* Fail fast: API clients retry. */
 #define BUS_TIMEOUT_MS 100
@@ -93,23 +96,22 @@ static const struct setting settings[] = {
 
 /* -- a loop ---------------------------------------------------------------------------------- */
 
-static void on_usage(h2o_timeout_entry_t *timer)
+static void on_usage(struct timer *timer)
 {
     struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, usage_timer, timer);
 
-    h2o_timeout_link(gateway->edge.context.loop, &gateway->usage_timeout, timer);
+    timer_start(&gateway->edge.timers, timer, config.usage_interval_ms, on_usage);
     key_usage_report(gateway);
 }
 
 static void on_open(struct edge *edge)
 {
     struct gateway *gateway = H2O_STRUCT_FROM_MEMBER(struct gateway, edge, edge);
-    h2o_loop_t *loop = edge->context.loop;
     uint64_t seed;
 
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
-    h2o_linklist_init_anchor(&gateway->parked);
+    list_init(&gateway->parked);
     postponed_init(&gateway->postponed, edge);
     gateway->throttle = throttle_new((uint32_t)config.auth_failure_limit, seed);
     gateway->familiar = familiar_new(seed);
@@ -117,9 +119,7 @@ static void on_open(struct edge *edge)
                                       invalidation_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, invalidation_post, gateway);
     key_usage_init(&gateway->usage);
-    h2o_timeout_init(loop, &gateway->usage_timeout, (uint64_t)config.usage_interval_ms);
-    gateway->usage_timer.cb = on_usage;
-    h2o_timeout_link(loop, &gateway->usage_timeout, &gateway->usage_timer);
+    timer_start(&edge->timers, &gateway->usage_timer, config.usage_interval_ms, on_usage);
 }
 
 static void forget_failure(struct key *key, void *closure)

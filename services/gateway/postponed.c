@@ -2,7 +2,10 @@
 
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "services/gateway/gateway.h"
+#include "common/http/edge.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
+#include "services/gateway/wait_list.h"
 
 #define LOOK_MS 50
 
@@ -11,13 +14,15 @@ static int64_t window_now(void)
     return clock_us() / 1000000 / QUOTA_WINDOW_SECONDS;
 }
 
+static void on_look(struct timer *timer);
+
 static void look_again(struct postponed *postponed)
 {
-    if (!h2o_linklist_is_empty(&postponed->waiting) && !h2o_timeout_is_linked(&postponed->timer))
-        h2o_timeout_link(postponed->edge->context.loop, &postponed->timeout, &postponed->timer);
+    if (!list_is_empty(&postponed->waiting) && !timer_is_running(&postponed->timer))
+        timer_start(&postponed->edge->timers, &postponed->timer, LOOK_MS, on_look);
 }
 
-static void on_look(h2o_timeout_entry_t *timer)
+static void on_look(struct timer *timer)
 {
     struct postponed *postponed = H2O_STRUCT_FROM_MEMBER(struct postponed, timer, timer);
 
@@ -26,11 +31,10 @@ static void on_look(h2o_timeout_entry_t *timer)
     look_again(postponed);
 }
 
-void postponed_init(struct postponed *postponed, const struct edge *edge)
+void postponed_init(struct postponed *postponed, struct edge *edge)
 {
-    *postponed = (struct postponed){.edge = edge, .timer.cb = on_look};
-    h2o_linklist_init_anchor(&postponed->waiting);
-    h2o_timeout_init(edge->context.loop, &postponed->timeout, LOOK_MS);
+    *postponed = (struct postponed){.edge = edge};
+    list_init(&postponed->waiting);
 }
 
 bool postponed_add(struct postponed *postponed, struct key *key, struct wait_entry *entry)
@@ -38,7 +42,7 @@ bool postponed_add(struct postponed *postponed, struct key *key, struct wait_ent
     if (postponed->edge->stopping || postponed->n >= POSTPONED_MAX ||
         key->n_postponed >= POSTPONED_OF_KEY)
         return false;
-    if (h2o_linklist_is_empty(&postponed->waiting))
+    if (list_is_empty(&postponed->waiting))
         postponed->window = window_now();
     wait_list_add(entry, &postponed->waiting);
     look_again(postponed);

@@ -16,7 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/list.h"
 #include "common/base/status.h"
+#include "common/http/timer.h"
 
 struct edge;
 struct key;
@@ -27,17 +29,16 @@ struct wait_entry;
 #define POSTPONED_LINES  16 /* of the log in a window; a key has one at most */
 
 struct postponed {
-    h2o_linklist_t waiting;
+    struct list waiting;
     uint32_t n;
     int64_t window; /* in which all of them came */
     int64_t told_window;
     unsigned n_told; /* lines of the log in that window */
-    const struct edge *edge;
-    h2o_timeout_t timeout; /* looks for the window's end while somebody waits */
-    h2o_timeout_entry_t timer;
+    struct edge *edge;
+    struct timer timer; /* looks for the window's end while somebody waits */
 };
 
-void postponed_init(struct postponed *postponed, const struct edge *edge);
+void postponed_init(struct postponed *postponed, struct edge *edge);
 /* The entry is resumed when the window ends. False: it has no place. */
 MUST_CHECK bool postponed_add(struct postponed *postponed, struct key *key,
                               struct wait_entry *entry);

@@ -9,6 +9,8 @@
 #include "proto/outcome.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
+#include "services/gateway/gateway_metrics.h"
+#include "services/gateway/wait_list.h"
 
 /* -- counting -------------------------------------------------------------------------------- */
 
@@ -122,8 +124,9 @@ bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *l
 
     if (!json_read(json, &object, NULL))
         return false;
-    good = count_read(object, "granted", &count) && count_read(object, "key_left", &of_reply.key) &&
-           count_read(object, "organization_left", &of_reply.organization);
+    good = json_member_count(object, "granted", &count) &&
+           json_member_count(object, "key_left", &of_reply.key) &&
+           json_member_count(object, "organization_left", &of_reply.organization);
     json_free(object);
     if (!good)
         return false;
@@ -236,7 +239,7 @@ static bool wait_for_lease(struct gateway *gateway, struct quota_account *accoun
 void quota_account_init(struct quota_account *account, struct key *key)
 {
     *account = (struct quota_account){.key = key};
-    h2o_linklist_init_anchor(&account->short_of);
+    list_init(&account->short_of);
 }
 
 enum quota_result quota_use(struct gateway *gateway, struct quota_account *account,

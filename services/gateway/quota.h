@@ -14,12 +14,13 @@
 #ifndef SERVICES_GATEWAY_QUOTA_H
 #define SERVICES_GATEWAY_QUOTA_H
 
-#include <h2o.h>
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "common/base/list.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
+#include "services/gateway/key_record.h"
 
 struct gateway;
 struct key;
@@ -28,10 +29,6 @@ struct wait_entry;
 /* -- counting: no I/O ------------------------------------------------------------------------ */
 
 #define QUOTA_WINDOW_SECONDS 10
-
-struct quota_limits {
-    uint32_t key, organization; /* requests a window */
-};
 
 /* How many refusals a window has. A key gets at most twice its limit in answers, so that what it
    can write is bounded; and at least 100, so that someone who tries a small limit sees its refusals.
@@ -81,7 +78,7 @@ struct quota_account {
     struct quota quota;
     bool leasing; /* a request for a lease is in flight */
     int64_t lease_window;
-    h2o_linklist_t short_of; /* API requests that wait for a lease */
+    struct list short_of; /* API requests that wait for a lease */
     uint32_t n_short_of;
 };
 

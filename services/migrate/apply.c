@@ -235,11 +235,12 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
             st = try_one(admin, migration);
     }
     if (st != ST_OK) {
-        LOG(LOG_ERROR, "migration failed and was rolled back", log_str("of", migration->service),
-            log_int("number", migration->number), log_str("title", migration->title));
+        LOG(LOG_ERROR, "migration failed and was rolled back",
+            log_str("schema", migration->service), log_int("number", migration->number),
+            log_str("title", migration->title));
         return st;
     }
-    LOG(LOG_INFO, "migration applied", log_str("of", migration->service),
+    LOG(LOG_INFO, "migration applied", log_str("schema", migration->service),
         log_int("number", migration->number), log_str("title", migration->title),
         log_int("took_us", clock_mono_us() - retry.start_us));
     return ST_OK;
@@ -257,9 +258,9 @@ static enum status check(const struct apply_options *options, const struct appli
 
         if (state == PLAN_APPLIED || state == PLAN_PENDING)
             continue;
-        LOG(LOG_ERROR, "migration differs from what was applied", log_str("of", migration->service),
-            log_int("number", migration->number), log_str("title", migration->title),
-            log_str("state", plan_state_name(state)));
+        LOG(LOG_ERROR, "migration differs from what was applied",
+            log_str("schema", migration->service), log_int("number", migration->number),
+            log_str("title", migration->title), log_str("state", plan_state_name(state)));
         st = ST_REFUSED;
     }
     return st;

@@ -1,8 +1,9 @@
 /*
  * apply - migrates a database's schema: the migrations, the state of each, and applying them.
  *
- * What     A migration is one numbered step of a service's schema, embedded at build time from
- *          services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations. The version table,
+ * What     A migration is one numbered step of a schema, embedded at build time from
+ *          services/SERVICE/migrations/NNNN_title.sql by tools/embed-migrations; those of the schema
+ *          `cell`, which all services share, are in common/cell/migrations. The version table,
  *          migration.applied, has a row for each applied migration.
  *
  *          Schemas only move forward: an applied migration must not have changed since, and a new
@@ -78,7 +79,7 @@ struct apply_options {
     const struct database_role *roles;
     size_t n_roles;
     int lock_wait_s;    /* how long to wait for another program that migrates */
-    bool has_audit_log; /* if so, continues its transaction numbers: audit/0014_numbers_go_on */
+    bool has_audit_log; /* if so, continues its numbers: audit.continue_numbers() */
 };
 
 MUST_CHECK enum status apply_all(struct db_admin *admin, const struct apply_options *options);

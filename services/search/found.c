@@ -39,59 +39,56 @@ static bool needs_rows(const struct search_statement *statement)
 
 static void ask_page(struct found *found, struct db *db)
 {
-    const db_param *const of = found->statement->params;
-    const db_param page[] = {
-        of[STATEMENT_ORGANIZATION], of[STATEMENT_CONTACT_ID],  of[STATEMENT_CONTACT_EXTERNAL_ID],
-        of[STATEMENT_CREATED_MIN],  of[STATEMENT_BEHIND_TIME], of[STATEMENT_BEHIND_ID],
-        of[STATEMENT_ROWS]};
+    const struct str *const of = found->statement->params;
 
-    found->page = db_add_binary(db, SQL_SEARCH_CONTACT, page, ARRAY_SIZE(page), DB_BINARY_ROWS);
+    found->page = db_add_binary(db, SQL_SEARCH_CONTACT,
+                                PARAMS(of[STATEMENT_ORGANIZATION], of[STATEMENT_CONTACT_ID],
+                                       of[STATEMENT_CONTACT_EXTERNAL_ID], of[STATEMENT_CREATED_MIN],
+                                       of[STATEMENT_BEHIND_TIME], of[STATEMENT_BEHIND_ID],
+                                       of[STATEMENT_ROWS]));
 }
 
-/* The parameters of search_total.sql; the first three are in binary. */
-enum total_column {
-    TOTAL_ORGANIZATION,
-    TOTAL_CONTACT_ID,
-    TOTAL_EXTERNAL_ID,
-    TOTAL_CREATED_MIN,
-    TOTAL_CREATED_END,
-    TOTAL_KNOWN,
-    TOTAL_COLUMNS
+/* The parameters of search_total.sql. */
+struct total_columns {
+    struct elements organizations, contact_ids, external_ids;
+    struct buf created_min, created_end, known;
 };
 
-#define TOTAL_BINARY ((UINT32_C(1) << TOTAL_CREATED_MIN) - 1)
-
 /* With filters that need rows, the total is counted elsewhere: see found.h. */
-static void add_to_total(struct buf *columns, const struct search_statement *statement)
+static void add_to_total(struct total_columns *columns, const struct search_statement *statement)
 {
-    const db_param *const of = statement->params;
+    const struct str *const of = statement->params;
     const bool is_counted = !needs_rows(statement);
 
-    ids_add_text(&columns[TOTAL_ORGANIZATION], of[STATEMENT_ORGANIZATION]);
-    ids_add_text(&columns[TOTAL_CONTACT_ID], of[STATEMENT_CONTACT_ID]);
-    texts_add(&columns[TOTAL_EXTERNAL_ID], of[STATEMENT_CONTACT_EXTERNAL_ID]);
-    array_add(&columns[TOTAL_CREATED_MIN], of[STATEMENT_CREATED_MIN]);
-    array_add(&columns[TOTAL_CREATED_END], statement->created_end);
-    array_add(&columns[TOTAL_KNOWN], is_counted ? statement->known_total : STR("0"));
+    ids_add_text(&columns->organizations, of[STATEMENT_ORGANIZATION]);
+    ids_add_text(&columns->contact_ids, of[STATEMENT_CONTACT_ID]);
+    texts_add(&columns->external_ids, of[STATEMENT_CONTACT_EXTERNAL_ID]);
+    array_add(&columns->created_min, of[STATEMENT_CREATED_MIN]);
+    array_add(&columns->created_end, statement->created_end);
+    array_add(&columns->known, is_counted ? statement->known_total : STR("0"));
 }
 
 void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct arena *arena)
 {
-    struct buf columns[TOTAL_COLUMNS];
-    db_param params[TOTAL_COLUMNS];
+    struct params params = {.n = 0};
+    struct total_columns columns;
     size_t result;
 
-    ids_open(&columns[TOTAL_ORGANIZATION], arena, n);
-    ids_open(&columns[TOTAL_CONTACT_ID], arena, n);
-    texts_open(&columns[TOTAL_EXTERNAL_ID], arena, n * 40);
-    for (int i = TOTAL_CREATED_MIN; i < TOTAL_COLUMNS; i++)
-        array_open(&columns[i], arena, n * 16);
+    ids_open(&columns.organizations, arena, n);
+    ids_open(&columns.contact_ids, arena, n);
+    texts_open(&columns.external_ids, arena, n * 40);
+    array_open(&columns.created_min, arena, n * 16);
+    array_open(&columns.created_end, arena, n * 16);
+    array_open(&columns.known, arena, n * 16);
     for (size_t i = 0; i < n; i++)
-        add_to_total(columns, all[i]->statement);
-    for (int i = 0; i < TOTAL_COLUMNS; i++)
-        params[i] = i < TOTAL_CREATED_MIN ? binary_close(&columns[i]) : array_close(&columns[i]);
-    result =
-        db_add_binary(db, SQL_SEARCH_TOTAL, params, TOTAL_COLUMNS, TOTAL_BINARY | DB_BINARY_ROWS);
+        add_to_total(&columns, all[i]->statement);
+    params_add_elements(&params, &columns.organizations);
+    params_add_elements(&params, &columns.contact_ids);
+    params_add_elements(&params, &columns.external_ids);
+    params_add(&params, array_close(&columns.created_min));
+    params_add(&params, array_close(&columns.created_end));
+    params_add(&params, array_close(&columns.known));
+    result = db_add_binary(db, SQL_SEARCH_TOTAL, &params);
     for (size_t i = 0; i < n; i++) {
         all[i]->contact = result;
         all[i]->contact_row = i;
@@ -99,26 +96,26 @@ void found_ask_totals(struct found *const *all, size_t n, struct db *db, struct 
 }
 
 /* Counts the conversations after a place. */
-static void ask_rest(struct found *found, struct db *db, db_param time, db_param id)
+static void ask_rest(struct found *found, struct db *db, struct str time, struct str id)
 {
-    db_param of[FILTER_PARAMS];
+    struct params rest = {.n = FILTER_PARAMS};
 
-    memcpy(of, found->statement->params, sizeof(of));
-    of[STATEMENT_BEHIND_TIME] = time;
-    of[STATEMENT_BEHIND_ID] = id;
-    found->rest = db_add_binary(db, SQL_SEARCH_REST, of, FILTER_PARAMS, DB_BINARY_ROWS);
+    memcpy(rest.at, found->statement->params, rest.n * sizeof(rest.at[0]));
+    rest.at[STATEMENT_BEHIND_TIME] = time;
+    rest.at[STATEMENT_BEHIND_ID] = id;
+    found->rest = db_add_binary(db, SQL_SEARCH_REST, &rest);
     found->counts_rest = true;
 }
 
 static void ask_filtered(struct found *found, struct db *db)
 {
     const struct search_statement *const statement = found->statement;
-    const size_t n = statement->sql == SQL_SEARCH_FILTERED ? PLAIN_FILTERS_END : FILTER_PARAMS;
-    db_param page[STATEMENT_PARAMS];
+    struct params page = {.n = statement->sql == SQL_SEARCH_FILTERED ? PLAIN_FILTERS_END
+                                                                     : FILTER_PARAMS};
 
-    memcpy(page, statement->params, n * sizeof(page[0]));
-    page[n] = statement->params[STATEMENT_ROWS];
-    found->page = db_add_binary(db, statement->sql, page, n + 1, DB_BINARY_ROWS);
+    memcpy(page.at, statement->params, page.n * sizeof(page.at[0]));
+    params_add(&page, statement->params[STATEMENT_ROWS]);
+    found->page = db_add_binary(db, statement->sql, &page);
     if (!statement->is_first_page && statement->known_total.p == NULL)
         ask_rest(found, db, statement->end_time, statement->end_id);
 }
@@ -143,7 +140,7 @@ void found_ask_rest(struct found *found, struct db *db, struct arena *arena)
     if (db_rows_count(found->rows) < statement->rows + FRAME_ROWS)
         return;
     found_row_read(found, statement->rows - 1, &last);
-    ask_rest(found, db, param_of_int(arena, last.created_us), param_of_id(arena, &last.id));
+    ask_rest(found, db, param_int(arena, last.created_us), param_id(arena, &last.id));
 }
 
 /* -- their rows ------------------------------------------------------------------------------ */

@@ -1,7 +1,5 @@
 #include "services/search/predicates.h"
 
-#include <inttypes.h>
-
 #include "common/db/params.h"
 #include "common/model/conversation_model.h"
 
@@ -301,19 +299,6 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
 
 /* -- the statement ----------------------------------------------------------------------------- */
 
-db_param param_of_int(struct arena *arena, int64_t value)
-{
-    return str_of(arena_printf(arena, "%" PRId64, value));
-}
-
-db_param param_of_id(struct arena *arena, const struct uuid *id)
-{
-    char text[UUID_TEXT + 1];
-
-    uuid_format(id, text);
-    return arena_str(arena, str_of(text));
-}
-
 static struct str statuses_text(struct arena *arena, unsigned statuses)
 {
     struct buf array;
@@ -339,7 +324,7 @@ static struct str set_text(struct arena *arena, const struct predicates_set *set
 }
 
 /* An invalid id matches no contact: both parameters stay NULL. */
-static void set_contact(const struct filter *contact, db_param *params)
+static void set_contact(const struct filter *contact, struct str *params)
 {
     struct uuid id;
 
@@ -356,24 +341,25 @@ static void set_page(const struct page_token *behind, const struct predicates *p
     const struct page_token first = {.created_us = predicates->created.end * 1000000};
     const struct page_token *token = behind != NULL ? behind : &first;
 
-    out->params[STATEMENT_BEHIND_TIME] = param_of_int(arena, token->created_us);
-    out->params[STATEMENT_BEHIND_ID] = param_of_id(arena, &token->id);
+    out->params[STATEMENT_BEHIND_TIME] = param_int(arena, token->created_us);
+    out->params[STATEMENT_BEHIND_ID] = param_id(arena, &token->id);
     out->is_first_page = behind == NULL;
-    out->created_end = param_of_int(arena, predicates->created.end);
-    out->end_time = param_of_int(arena, first.created_us);
-    out->end_id = param_of_id(arena, &first.id);
+    out->created_end = param_int(arena, predicates->created.end);
+    out->end_time = param_int(arena, first.created_us);
+    out->end_id = param_id(arena, &first.id);
     if (!token->has_total)
         return;
     out->total = (int64_t)token->total;
-    out->known_total = param_of_int(arena, out->total);
+    out->known_total = param_int(arena, out->total);
 }
 
-static void set_filters(const struct predicates *predicates, struct arena *arena, db_param *params)
+static void set_filters(const struct predicates *predicates, struct arena *arena,
+                        struct str *params)
 {
     if (predicates->updated.min > PREDICATES_SECONDS_MIN)
-        params[STATEMENT_UPDATED_MIN] = param_of_int(arena, predicates->updated.min);
+        params[STATEMENT_UPDATED_MIN] = param_int(arena, predicates->updated.min);
     if (predicates->updated.end < PREDICATES_SECONDS_MAX)
-        params[STATEMENT_UPDATED_END] = param_of_int(arena, predicates->updated.end);
+        params[STATEMENT_UPDATED_END] = param_int(arena, predicates->updated.end);
     params[STATEMENT_CREATED_NOT] = predicates->created.without;
     params[STATEMENT_UPDATED_NOT] = predicates->updated.without;
     if (predicates->statuses != STATUS_ANY)
@@ -387,7 +373,7 @@ static void set_filters(const struct predicates *predicates, struct arena *arena
     params[STATEMENT_ATTRIBUTES_NOT] = predicates->attributes_without;
 }
 
-static bool leaves_out(const db_param *params)
+static bool leaves_out(const struct str *params)
 {
     int i = STATEMENT_CREATED_NOT;
 
@@ -404,12 +390,12 @@ void search_statement_make(const struct search_query *query, const struct uuid *
 
     predicates_make(query, arena, &predicates);
     *out = (struct search_statement){.sql = SQL_SEARCH_CONTACT};
-    out->params[STATEMENT_ORGANIZATION] = param_of_id(arena, organization_id);
+    out->params[STATEMENT_ORGANIZATION] = param_id(arena, organization_id);
     set_contact(&query->contact, out->params);
-    out->params[STATEMENT_CREATED_MIN] = param_of_int(arena, predicates.created.min);
+    out->params[STATEMENT_CREATED_MIN] = param_int(arena, predicates.created.min);
     set_page(behind, &predicates, arena, out);
     out->rows = (size_t)query->per_page + 1;
-    out->params[STATEMENT_ROWS] = param_of_int(arena, (int64_t)out->rows);
+    out->params[STATEMENT_ROWS] = param_int(arena, (int64_t)out->rows);
     if (predicates.needs_rows) {
         set_filters(&predicates, arena, out->params);
         out->sql = leaves_out(out->params) ? SQL_SEARCH_WITHOUT : SQL_SEARCH_FILTERED;

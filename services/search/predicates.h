@@ -78,18 +78,14 @@ enum statement_param {
 struct search_statement {
     /* For the page: SQL_SEARCH_CONTACT, SQL_SEARCH_FILTERED or SQL_SEARCH_WITHOUT. */
     enum search_sql sql;
-    db_param params[STATEMENT_PARAMS];
+    struct str params[STATEMENT_PARAMS];
     size_t rows;
     bool is_first_page;
     /* The upper bound of what is counted, as a second and as a place. */
-    db_param created_end, end_time, end_id;
-    db_param known_total; /* from the cursor; STR_NONE: it must be counted */
-    int64_t total;        /* the same as a number */
+    struct str created_end, end_time, end_id;
+    struct str known_total; /* from the cursor; STR_NONE: it must be counted */
+    int64_t total;          /* the same as a number */
 };
-
-/* Parameters of statements, as text. */
-db_param param_of_int(struct arena *arena, int64_t value);
-db_param param_of_id(struct arena *arena, const struct uuid *id);
 
 /* `behind` NULL = the first page. The statement asks for one row more than the page: if it comes,
    there is a next page. */

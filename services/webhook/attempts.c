@@ -9,7 +9,7 @@
 #include "common/crypto/crypto.h"
 #include "common/db/params.h"
 #include "services/webhook/queue.h"
-#include "services/webhook/sender.h"
+#include "services/webhook/sender_metrics.h"
 #include "services/webhook/steps.h"
 #include "services/webhook/webhook.h"
 
@@ -139,7 +139,7 @@ static void on_end(void *closure, struct attempt *attempt)
 
     metric_add(attempts->options.metrics->results[attempt->failure], 1);
     metric_observe(attempts->options.metrics->seconds, attempt->total_us);
-    metric_add(attempts->options.metrics->under_way, -1);
+    metric_add(attempts->options.metrics->in_flight, -1);
     attempts->ended[attempts->n_ended++] = attempt;
     if (attempt->failure == FAILURE_NONE)
         begin_next(attempts, attempt);
@@ -191,7 +191,7 @@ static void begin(struct attempts *attempts, struct attempt *attempt)
     attempt->begun_us = clock_mono_us();
     attempt->started_ms = clock_us() / 1000;
     attempt->timestamp = clock_us() / 1000000;
-    metric_add(attempts->options.metrics->under_way, 1);
+    metric_add(attempts->options.metrics->in_flight, 1);
     metric_observe(attempts->options.metrics->wait_seconds,
                    attempt->waited_us + attempt->begun_us - attempt->taken_us);
     if (attempt->prepared != FAILURE_NONE)

@@ -24,7 +24,7 @@
 #define ATTEMPTS_AN_ENDPOINT 4 /* under way at a time; claim.sql has the same number */
 
 struct delivery_claim; /* queue.h */
-struct sender_metrics; /* sender.h */
+struct sender_metrics; /* sender_metrics.h */
 struct webhook;        /* webhook.h */
 struct attempts;
 

@@ -10,6 +10,7 @@
 
 #include "common/base/arena.h"
 #include "common/base/clock.h"
+#include "common/base/list.h"
 #include "common/base/log.h"
 #include "common/net/lookup.h"
 #include "services/webhook/address_policy.h"
@@ -24,7 +25,7 @@ struct candidate {
 struct connecting {
     struct connects *connects;
     struct attempt *attempt;
-    struct connecting *next, **at; /* its place in the list; at is NULL while it is in none */
+    struct list link;
     /* Those that have not failed; the first `n_tried` have a socket, in the order of their
        beginning. */
     struct candidate candidates[LOOKUP_ADDRESSES_MAX];
@@ -36,7 +37,7 @@ struct connecting {
 
 struct connects {
     struct connects_options options;
-    struct connecting *list; /* those that are being connected */
+    struct list list; /* those that are being connected */
     int epoll;
 };
 
@@ -130,22 +131,13 @@ static void start(struct connecting *connecting)
     const int64_t each_us = left_us / 2 / (int64_t)connecting->n;
 
     connecting->delay_us = each_us < CONNECT_DELAY_MS * 1000 ? each_us : CONNECT_DELAY_MS * 1000;
-    connecting->next = connects->list;
-    connecting->at = &connects->list;
-    if (connecting->next != NULL)
-        connecting->next->at = &connecting->next;
-    connects->list = connecting;
+    list_add_first(&connects->list, &connecting->link);
     try_next(connecting);
 }
 
 static void stop(struct connecting *connecting)
 {
-    if (connecting->at == NULL)
-        return;
-    *connecting->at = connecting->next;
-    if (connecting->next != NULL)
-        connecting->next->at = connecting->at;
-    connecting->at = NULL;
+    list_remove(&connecting->link);
     while (connecting->n_tried > 0)
         close_socket(&connecting->candidates[--connecting->n_tried]);
 }
@@ -177,7 +169,7 @@ void connects_go_on(struct connects *connects, struct attempt *attempt)
     struct connecting *connecting = attempt->connecting;
     size_t i = 0;
 
-    must(connecting->at == NULL && connects_can_go_on(attempt));
+    must(!list_is_linked(&connecting->link) && connects_can_go_on(attempt));
     while (!address_equal(&connecting->candidates[i].address, &attempt->address))
         i++;
     drop(connecting, i, FAILURE_TLS);
@@ -273,8 +265,9 @@ int connects_descriptor(const struct connects *connects)
 int connects_timeout_ms(const struct connects *connects, int max_ms)
 {
     const int64_t now_us = clock_mono_us();
-    for (const struct connecting *connecting = connects->list; connecting != NULL;
-         connecting = connecting->next) {
+    const struct connecting *connecting;
+
+    LIST_EACH(connecting, &connects->list, link) {
         if (connecting->n == 0)
             return 0;
         if (connecting->n_tried < connecting->n)
@@ -289,14 +282,12 @@ void connects_step(struct connects *connects)
     struct epoll_event events[EVENTS_MAX];
     const int n = epoll_wait(connects->epoll, events, EVENTS_MAX, 0);
     const int64_t now_us = clock_mono_us();
-    struct connecting *next;
+    struct connecting *connecting;
 
     for (int i = 0; i < n; i++)
         ((struct connecting *)events[i].data.ptr)->is_ready = true;
-    for (struct connecting *connecting = connects->list; connecting != NULL; connecting = next) {
-        next = connecting->next;
+    LIST_EACH(connecting, &connects->list, link)
         advance(connecting, now_us);
-    }
 }
 
 struct connects *connects_new(const struct connects_options *options)
@@ -304,6 +295,7 @@ struct connects *connects_new(const struct connects_options *options)
     struct connects *connects = heap_zeroed(1, sizeof(*connects));
 
     connects->options = *options;
+    list_init(&connects->list);
     connects->epoll = epoll_create1(EPOLL_CLOEXEC);
     must(connects->epoll >= 0);
     return connects;
@@ -313,7 +305,7 @@ void connects_free(struct connects *connects)
 {
     if (connects == NULL)
         return;
-    must(connects->list == NULL);
+    must(list_is_empty(&connects->list));
     close(connects->epoll);
     free(connects);
 }

@@ -1,4 +1,5 @@
 #include "common/base/clock.h"
+#include "common/db/params.h"
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/webhook/webhook.h"

@@ -151,7 +151,7 @@ static bool set_networks(const char *value, struct networks *out, const char *co
 
     if (networks_parse(str_of(value), out, &wrong))
         return true;
-    LOG(LOG_ERROR, complaint, log_slice("wrong", wrong), log_int("networks_max", NETWORKS_MAX));
+    LOG(LOG_ERROR, complaint, log_slice("invalid", wrong), log_int("networks_max", NETWORKS_MAX));
     return false;
 }
 

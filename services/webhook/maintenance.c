@@ -21,7 +21,6 @@ static int64_t in_seconds(int64_t seconds)
 
 static void keep_partitions(struct db *db, struct webhook *self)
 {
-    const struct params none = {0};
     const struct db_rows *rows;
     int64_t made, dropped;
     enum status st;
@@ -29,7 +28,7 @@ static void keep_partitions(struct db *db, struct webhook *self)
     if (clock_mono_us() < self->upkeep.partitions_due_us)
         return;
     self->upkeep.partitions_due_us = in_seconds(AGAIN_S);
-    st = db_once(db, SQL_KEEP_PARTITIONS, &none, TIMEOUT_S * INT64_C(1000000));
+    st = db_once(db, SQL_KEEP_PARTITIONS, NULL, TIMEOUT_S * INT64_C(1000000));
     if (st != ST_OK) {
         LOG(LOG_WARNING, "could not maintain the log's partitions; retrying in one minute",
             log_str("status", status_name(st)));
@@ -42,7 +41,7 @@ static void keep_partitions(struct db *db, struct webhook *self)
     if (db_value_bool(rows, 0, KEEP_PARTITIONS_BUSY)) {
         self->upkeep.partitions_due_us = in_seconds(BUSY_S);
     } else if (made > 0 || dropped > 0) {
-        LOG(LOG_INFO, "maintained the log's partitions", log_int("made", made),
+        LOG(LOG_INFO, "maintained the log's partitions", log_int("created", made),
             log_int("dropped", dropped));
         self->upkeep.partitions_due_us = 0;
     } else {
@@ -57,8 +56,8 @@ static enum status expire_queue(struct db *db, const struct webhook *self,
     enum status st;
 
     db_open_batch(db, clock_us() + TIMEOUT_S * INT64_C(1000000));
-    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    queue = db_add(db, SQL_EXPIRE_QUEUE, step->at, step->n);
+    db_add(db, SQL_LOCK_QUEUE, NULL);
+    queue = db_add(db, SQL_EXPIRE_QUEUE, step);
     st = db_commit(db);
     if (st != ST_OK)
         return st;
@@ -223,8 +222,8 @@ static enum status ask_for_failing(struct db *db, struct arena *arena, size_t *a
 
     params_add_int(&most, arena, REPORTED_MAX);
     db_open_batch(db, clock_us() + STATS_TIMEOUT_US);
-    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
-    *at = db_add(db, SQL_REPORT_FAILING, most.at, most.n);
+    db_add(db, SQL_LOCK_QUEUE, NULL);
+    *at = db_add(db, SQL_REPORT_FAILING, &most);
     return db_commit(db);
 }
 
@@ -318,7 +317,7 @@ static bool add_rekeyed(struct db *db, struct arena *arena, const struct secret_
     params_add_id(&params, arena, &of->endpoint_id);
     params_add(&params, sealed);
     params_add(&params, rekeyed);
-    db_add(db, SQL_REPLACE_SECRET, params.at, params.n);
+    db_add(db, SQL_REPLACE_SECRET, &params);
     return true;
 }
 
@@ -331,7 +330,7 @@ static enum status write_step(struct db *db, struct arena *arena, struct webhook
     enum status st;
 
     db_open_batch(db, clock_us() + REKEY_TIMEOUT_US);
-    db_add(db, SQL_LOCK_QUEUE, NULL, 0);
+    db_add(db, SQL_LOCK_QUEUE, NULL);
     for (size_t i = 0; i < n; i++) {
         rekeyed += add_rekeyed(db, arena, &self->keys, &secrets[i], secrets[i].sealed);
         rekeyed += add_rekeyed(db, arena, &self->keys, &secrets[i], secrets[i].next_sealed);
@@ -366,5 +365,6 @@ void webhook_rekey(struct db *db, struct arena *arena, struct webhook *self)
     if (n == REKEY_STEP)
         return;
     rekey->is_done = true;
-    LOG(LOG_INFO, "all secrets are encrypted with the first key", log_int("again", rekey->rekeyed));
+    LOG(LOG_INFO, "all secrets are encrypted with the first key",
+        log_int("rekeyed", rekey->rekeyed));
 }

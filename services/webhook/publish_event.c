@@ -8,6 +8,7 @@
  * conversation.created cannot be published here: the commands that create a conversation write it.
  */
 #include "common/base/clock.h"
+#include "common/db/params.h"
 #include "common/json/fields.h"
 #include "proto/subject.h"
 #include "services/webhook/webhook.h"

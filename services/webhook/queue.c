@@ -90,7 +90,7 @@ bool queue_is_up(struct queue *queue)
 
 static struct str number(struct queue *queue, int64_t value)
 {
-    return str_of(arena_printf(&queue->arena, "%lld", (long long)value));
+    return param_int(&queue->arena, value);
 }
 
 /* -- what ended ------------------------------------------------------------------------------- */
@@ -147,7 +147,6 @@ static void write_ended(struct arena *arena, struct buf *out, const struct attem
 
 static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
 {
-    struct str params[2];
     struct buf out;
 
     buf_init(&out, &queue->arena, 512 * wants->n_ended);
@@ -158,9 +157,8 @@ static size_t add_complete(struct queue *queue, const struct queue_wants *wants)
         write_ended(&queue->arena, &out, wants->ended[i]);
     }
     buf_char(&out, ']');
-    params[0] = buf_str(&out);
-    params[1] = number(queue, RETRIES_WAITING_MAX);
-    return db_add(queue->db, SQL_COMPLETE, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_COMPLETE,
+                  PARAMS(buf_str(&out), number(queue, RETRIES_WAITING_MAX)));
 }
 
 static void read_complete(const struct db_rows *rows, struct queue_result *out)
@@ -201,40 +199,27 @@ static size_t add_claim(struct queue *queue, const struct queue_wants *wants)
 
     list_quick(queue, wants, quick);
 
-    const db_param params[] = {
-        number(queue, wants->slots),
-        number(queue, wants->slots_proven),
-        number(queue, wants->slots_other),
-        number(queue, queue->claim_ms),
-        str_of(queue->worker),
-        quick[0],
-        quick[1],
-        number(queue, queue->bounds.claims),
-        number(queue, queue->bounds.turns),
-    };
-
-    return db_add(queue->db, SQL_CLAIM, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_CLAIM,
+                  PARAMS(number(queue, wants->slots), number(queue, wants->slots_proven),
+                         number(queue, wants->slots_other), number(queue, queue->claim_ms),
+                         str_of(queue->worker), quick[0], quick[1],
+                         number(queue, queue->bounds.claims), number(queue, queue->bounds.turns)));
 }
 
 static size_t add_recover(struct queue *queue)
 {
-    const db_param params[] = {number(queue, queue->bounds.claims)};
-
-    return db_add(queue->db, SQL_RECOVER, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_RECOVER, PARAMS(number(queue, queue->bounds.claims)));
 }
 
 static void add_renew(struct queue *queue, struct str claimed)
 {
-    const db_param params[] = {claimed, number(queue, queue->claim_ms)};
-
-    db_add(queue->db, SQL_RENEW, params, ARRAY_SIZE(params));
+    db_add(queue->db, SQL_RENEW, PARAMS(claimed, number(queue, queue->claim_ms)));
 }
 
 static size_t add_release(struct queue *queue, struct str claimed)
 {
-    const db_param params[] = {str_of(queue->worker), claimed, number(queue, queue->bounds.claims)};
-
-    return db_add(queue->db, SQL_RELEASE, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_RELEASE,
+                  PARAMS(str_of(queue->worker), claimed, number(queue, queue->bounds.claims)));
 }
 
 static void read_claims(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
@@ -266,13 +251,11 @@ static void read_claims(struct queue *queue, const struct db_rows *rows, struct 
 
 static size_t add_fan_out(struct queue *queue)
 {
-    const db_param params[] = {
-        number(queue, FANNED_AIM), number(queue, EVENTS_MAX),    number(queue, ORGANIZATIONS_MAX),
-        str_of(queue->served),     number(queue, queue->budget), queue->bounds.seen,
-        queue->bounds.left_over,   queue->bounds.left_since,
-    };
-
-    return db_add(queue->db, SQL_FAN_OUT, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_FAN_OUT,
+                  PARAMS(number(queue, FANNED_AIM), number(queue, EVENTS_MAX),
+                         number(queue, ORGANIZATIONS_MAX), str_of(queue->served),
+                         number(queue, queue->budget), queue->bounds.seen, queue->bounds.left_over,
+                         queue->bounds.left_since));
 }
 
 static void remember(char last[UUID_TEXT + 1], struct str organization)
@@ -298,14 +281,9 @@ static void read_fan_out(struct queue *queue, const struct db_rows *rows, struct
 
 static size_t add_resends(struct queue *queue)
 {
-    const db_param params[] = {
-        number(queue, RESENDS_MAX),
-        number(queue, ORGANIZATIONS_MAX),
-        str_of(queue->resent),
-        number(queue, queue->budget),
-    };
-
-    return db_add(queue->db, SQL_QUEUE_RESENDS, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_QUEUE_RESENDS,
+                  PARAMS(number(queue, RESENDS_MAX), number(queue, ORGANIZATIONS_MAX),
+                         str_of(queue->resent), number(queue, queue->budget)));
 }
 
 static void read_resends(struct queue *queue, const struct db_rows *rows, struct queue_result *out)
@@ -316,14 +294,10 @@ static void read_resends(struct queue *queue, const struct db_rows *rows, struct
 
 static size_t add_retries(struct queue *queue)
 {
-    const db_param params[] = {
-        number(queue, RETRIED_ENDPOINTS),
-        number(queue, RETRIED_EACH),
-        number(queue, queue->budget / RETRIES_PART),
-        number(queue, queue->bounds.retries),
-    };
-
-    return db_add(queue->db, SQL_QUEUE_RETRIES, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_QUEUE_RETRIES,
+                  PARAMS(number(queue, RETRIED_ENDPOINTS), number(queue, RETRIED_EACH),
+                         number(queue, queue->budget / RETRIES_PART),
+                         number(queue, queue->bounds.retries)));
 }
 
 static void read_retries(const struct db_rows *rows, struct queue_result *out)
@@ -342,20 +316,16 @@ struct places {
 
 static size_t add_bounds(struct queue *queue)
 {
-    const db_param params[] = {
-        number(queue, queue->bounds.claims),
-        number(queue, queue->bounds.turns),
-        number(queue, queue->bounds.retries),
-    };
-
-    return db_add(queue->db, SQL_FIND_BOUNDS, params, ARRAY_SIZE(params));
+    return db_add(queue->db, SQL_FIND_BOUNDS,
+                  PARAMS(number(queue, queue->bounds.claims), number(queue, queue->bounds.turns),
+                         number(queue, queue->bounds.retries)));
 }
 
 static struct places add_all(struct queue *queue, const struct queue_wants *wants)
 {
     struct places at = {0};
 
-    db_add(queue->db, SQL_LOCK_QUEUE, NULL, 0);
+    db_add(queue->db, SQL_LOCK_QUEUE, NULL);
     if (wants->n_ended > 0)
         at.complete = add_complete(queue, wants);
     if (wants->renews)

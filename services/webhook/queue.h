@@ -15,7 +15,7 @@
 #define SERVICES_WEBHOOK_QUEUE_H
 
 #include "common/base/status.h"
-#include "services/webhook/attempts.h"
+#include "services/webhook/attempt.h"
 
 struct queue;
 

@@ -62,21 +62,4 @@ void schedule_begin(struct schedule *schedule, int64_t now_us);
 void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
 void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
 
-/* -- metrics ----------------------------------------------------------------------------------- */
-
-struct sender_metrics {
-    struct metric *results[FAILURES]; /* FAILURE_NONE: succeeded */
-    struct metric *seconds;           /* of an attempt */
-    struct metric *wait_seconds;      /* from queued to begun */
-    struct metric *transaction_seconds;
-    struct metric *claimed, *under_way;
-    struct metric *events, *fanned;
-    struct metric *skipped[QUEUE_SKIPS], *unrecorded;
-    struct metric *scheduled, *unscheduled, *retried, *dropped;
-    struct metric *interrupted, *quarantined, *overtaken, *failed_transactions;
-};
-
-/* Call once, before threads start; any of them may then update the metrics. */
-void sender_metrics_init(struct sender_metrics *metrics);
-
 #endif

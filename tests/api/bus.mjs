@@ -16,26 +16,56 @@ function told(message) {
   return { subject, reply, headers, body: decoder.decode(message.data) };
 }
 
+// A bundle's reply subject ends with its own subject and a number.
+function asksInBundle({ subject, reply }) {
+  return reply !== undefined && reply.slice(0, reply.lastIndexOf('.')).endsWith(`.${subject}`);
+}
+
+// The length of a run of literals or of a match in an LZ4 block: 15 means that bytes follow to be added.
+function runLength(first, next) {
+  let length = first;
+  for (let more = 255; first === 15 && more === 255;) length += more = next();
+  return length;
+}
+
+// A compressed body: its length in four bytes, and one LZ4 block.
+function expanded(data) {
+  const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
+  const out = new Uint8Array(view.getUint32(0));
+  let at = 4, n = 0;
+  const next = () => data[at++];
+  for (;;) {
+    const token = next();
+    const literals = runLength(token >> 4, next);
+    out.set(data.subarray(at, at + literals), n);
+    at += literals;
+    n += literals;
+    if (at >= data.length) return out;
+    const distance = next() | next() << 8;
+    for (let left = runLength(token & 15, next) + 4; left > 0; left--, n++) out[n] = out[n - distance];
+  }
+}
+
 // The items of a bundle as if each had come alone; see common/bus/bundle.h. The item's handle makes its
 // reply subject unique.
-const suffix = '.bundle';
 function taken(bundle) {
   const { subject, reply, data } = bundle;
-  const isAsked = subject.endsWith(suffix);
   const view = new DataView(data.buffer, data.byteOffset, data.byteLength);
   const items = [];
   for (let at = 0; at < data.length;) {
     const handle = view.getBigUint64(at);
     const body = at + 16 + view.getUint32(at + 8);
-    const end = body + view.getUint32(at + 12);
+    const length = view.getUint32(at + 12);
+    const end = body + (length & 0x7fffffff);
+    const bytes = data.subarray(body, end);
     const texts = decoder.decode(data.subarray(at + 16, body)).split('\0').slice(0, -1);
     const headers = {};
     for (let i = 0; i < texts.length; i += 2) headers[texts[i]] = texts[i + 1];
     items.push({
-      subject: isAsked ? subject.slice(0, -suffix.length) : `${subject}.${handle}`,
-      reply: isAsked ? `${reply}.${handle}` : undefined,
+      subject: reply ? subject : `${subject}.${handle}`,
+      reply: reply ? `${reply}.${handle}` : undefined,
       headers,
-      body: decoder.decode(data.subarray(body, end)),
+      body: decoder.decode(length >>> 31 ? expanded(bytes) : bytes),
     });
     at = end;
   }
@@ -61,9 +91,9 @@ export async function listen(url) {
   const subscription = link.subscribe('>', {
     callback: (error, message) => {
       if (error) throw error;
-      if (message.subject.endsWith(suffix)) bundled.add(message.reply);
+      if (asksInBundle(message)) bundled.add(message.reply);
       if (message.headers?.code === 503) return; // from the server: no responders
-      const isBundle = message.subject.endsWith(suffix) || bundled.has(message.subject);
+      const isBundle = asksInBundle(message) || bundled.has(message.subject);
       for (const one of isBundle ? taken(message) : [told(message)]) keep(one);
     },
   });

@@ -28,8 +28,8 @@ async function handIn(organization, ...args) {
   const program = join(mkdtempSync(join(tmpdir(), 'external-system-')), 'external-system');
   execFileSync('cc', ['-o', program, new URL('docs/samples/external_system.c', root).pathname, '-lnats']);
   const url = new URL(NATS_URL);
-  url.username = 'neighbour';
-  url.password = readFileSync(join(RUN_DIR, 'secrets/bus-neighbour'), 'utf8');
+  url.username = 'external';
+  url.password = readFileSync(join(RUN_DIR, 'secrets/bus-external'), 'utf8');
   const env = { ...process.env, NATS_URL: url.href };
   return (await run(program, [organization, ...args], { env })).stdout;
 }

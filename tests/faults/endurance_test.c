@@ -26,7 +26,7 @@
 #include "tests/faults/churn.h"
 #include "tests/faults/fault_run.h"
 #include "tests/faults/faulty_stack.h"
-#include "tests/faults/workload_requests.h"
+#include "tests/faults/workload.h"
 #include "tests/support/sql.h"
 
 TestSuite(endurance, .init = stack_have_alone);

@@ -30,10 +30,14 @@ enum {
     HEAL_MAX_MS = 2500
 };
 
+static bool is_gateway(const char *process)
+{
+    return strncmp(process, "gateway", 7) == 0;
+}
+
 bool fault_has_link(const char *process, enum fault_server server)
 {
-    const bool is_front =
-        strncmp(process, "gateway", 7) == 0 || strncmp(process, "dashboard", 9) == 0;
+    const bool is_front = is_gateway(process) || strncmp(process, "dashboard", 9) == 0;
     const bool is_server = strcmp(process, "postgres") == 0 || strcmp(process, "nats") == 0;
 
     return !is_server && (server == FAULT_NATS || !is_front);
@@ -74,8 +78,9 @@ static const int clocks_s[] = {FAULT_CLOCK_S, 6, 90, 3600};
 static int clock_of(const char *process, enum fault_kind kind, uint64_t *state)
 {
     const bool verifies = kind == FAULT_BEHIND && strcmp(process, "webhook-0") == 0;
+    const int last = verifies ? 1 : ARRAY_SIZE(clocks_s) - 1;
 
-    return clocks_s[between(state, 0, verifies ? 1 : ARRAY_SIZE(clocks_s) - 1)];
+    return clocks_s[between(state, 0, last)];
 }
 
 /* The clock of nats-server, a Go program, cannot be moved; it does not need the time. */

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 
 #include "common/base/clock.h"
-#include "tests/faults/workload_requests.h"
 
 enum { WORKER_STACK = 128 * 1024 };
 

@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/support/api_client.h"
+#include "tests/faults/workload_requests.h"
 
-enum { WORKLOAD_WORKERS = 384, WORKLOAD_GATEWAYS = 2, WORKLOAD_ORGS = 2, WORKLOAD_PER_CONTACT = 8 };
+enum { WORKLOAD_WORKERS = 384 };
 
 struct workload_counts {
     long long requests;       /* a search of several pages is one, and so is a racing pair */

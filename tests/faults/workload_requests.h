@@ -14,8 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tests/faults/workload.h"
+#include "tests/support/api_client.h"
 #include "tests/support/http_connection.h"
+
+enum { WORKLOAD_GATEWAYS = 2, WORKLOAD_ORGS = 2, WORKLOAD_PER_CONTACT = 8 };
 
 void workload_requests_open(const struct org orgs[WORKLOAD_ORGS], uint64_t seed);
 void workload_requests_stop(void); /* no further pages in turns that have begun */

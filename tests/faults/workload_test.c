@@ -1,5 +1,5 @@
 /* The workload's own counts, against gateways that give the same response to everything. */
-#include "tests/faults/workload_requests.h"
+#include "tests/faults/workload.h"
 
 #include <arpa/inet.h>
 #include <criterion/criterion.h>

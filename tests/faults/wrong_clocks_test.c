@@ -1,8 +1,10 @@
 /* What a single wrong clock costs: an alert, and nothing else. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/clock.h"
 #include "tests/faults/faulty_machine.h"
 #include "tests/faults/faulty_stack.h"
 #include "tests/support/api_client.h"
@@ -11,8 +13,9 @@
 
 enum { SOON_MS = 60 * 1000, PINGS = 20 };
 
-static const char FROM_DATABASE[] = "conversations_clock_apart_seconds{from=\"database\"}";
-static const char FROM_ACCESS[] = "conversations_gateway_clock_apart_seconds{from=\"access\"}";
+static const char FROM_DATABASE[] = "conversations_clock_skew_seconds{from=\"database\"}";
+static const char FROM_MACHINE[] = "conversations_gateway_clock_skew_seconds{from=\"machine\"}";
+static const char FROM_ACCESS[] = "conversations_gateway_clock_skew_seconds{from=\"access\"}";
 static const char SEALED[] = "conversations_audit_sealed_entries_total";
 
 static struct fault_plan plan;
@@ -21,7 +24,7 @@ static struct org org;
 static void open_stack(void)
 {
     stack_have_alone();
-    fault_plan_read(&plan, "behind:postgres:1:90 ahead:access-0:1:6", 1);
+    fault_plan_read(&plan, "behind:postgres:1:90 ahead:access-0:1:6 ahead:gateway-0:1:3600", 1);
     faulty_stack_open(&plan);
     org_new(&org);
 }
@@ -115,4 +118,59 @@ Test(wrong_clocks, of_access_leave_gateways_ready)
     faulty_machine_end(fault);
     await("gateway-0", FROM_ACCESS, 0);
     expect_sealed(PINGS);
+}
+
+static bool is_there(void *replica)
+{
+    return replica_ask(replica, "/readyz")->status != 0;
+}
+
+/* A gateway does not follow its machine's clock when that is set wrong, but when it is set right. */
+Test(wrong_clocks, of_a_gateway_are_not_used)
+{
+    const struct fault *const fault = &plan.steps[2].faults[0];
+    struct replica gateway;
+
+    if (!faulty_machine_has(fault->kind))
+        return;
+    expect_no_outage();
+    faulty_machine_begin(fault);
+    expect_no_outage();
+    await("gateway-0", FROM_MACHINE, -3600);
+    await("gateway-0", FROM_ACCESS, 0);
+    expect_no_outage();
+    stack_end("gateway-0", SIGKILL);
+    gateway = replica_of_stack("gateway-0");
+    cr_assert(stack_wait(is_there, &gateway, SOON_MS));
+    await("gateway-0", FROM_ACCESS, 3600);
+    faulty_machine_end(fault);
+    await("gateway-0", FROM_ACCESS, 0);
+    await("gateway-0", FROM_MACHINE, 0);
+    expect_no_outage();
+    expect_sealed(4 * PINGS);
+}
+
+static bool has_gone_ahead(void *seconds)
+{
+    struct client_response *response = api_get(org.full_key, "/ping");
+    json_t *time = response->status == 200 ? json_object_get(response->json, "server_time") : NULL;
+
+    return llabs(json_integer_value(time) - clock_us() / 1000000 - *(const int *)seconds) <= 1;
+}
+
+/* As when the clock of the one machine of a small deployment is set right. */
+Test(wrong_clocks, of_all_are_followed_together)
+{
+    int ahead_s = 90;
+    struct fault fault = {.kind = FAULT_AHEAD, .clock_s = ahead_s};
+
+    if (!faulty_machine_has(fault.kind))
+        return;
+    expect_no_outage();
+    for (size_t i = 0; i < fault_processes_n; i++) {
+        snprintf(fault.whom, sizeof(fault.whom), "%s", fault_processes[i]);
+        faulty_machine_begin(&fault);
+    }
+    cr_assert(stack_wait(has_gone_ahead, &ahead_s, SOON_MS));
+    expect_no_outage();
 }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/bus/bus_internal.h"
+#include "common/bus/bus.h"
+#include "common/bus/message.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { HEADERS_MAX = 64 };
@@ -35,30 +36,43 @@ static bool write_again(struct bundle_writer *writer, const struct bundle_item *
     return left.n == 0 && !item->is_compressed;
 }
 
-/* A hostile program's reply, opened by the owner of the inbox; requests may not be compressed. */
+static void check_parcel(struct bus_parcel *parcel)
+{
+    const size_t n = parcel->n_messages;
+    size_t left = BUNDLE_COMPRESS_MAX;
+
+    for (size_t i = 0; i < n; i++) {
+        struct bus_message *const message = &parcel->messages[i];
+        const size_t before = left;
+
+        if (message_expand(message, &left) && left != before)
+            must(bus_message_body(message).n == before - left);
+        must(left <= before);
+        (void)bus_message_header(message, "Outcome");
+        bus_message_free(message);
+    }
+    message_free_deferred();
+}
+
+static natsMsg *message_with(struct str all, const char *reply_to)
+{
+    natsMsg *nats;
+
+    must(natsMsg_Create(&nats, "fuzz", reply_to, all.p, (int)all.n) == NATS_OK);
+    return nats;
+}
+
+/* As a hostile program's request or reply. Requests may not be compressed. */
 static void check_message(struct str all, size_t items, bool is_compressed)
 {
-    struct bus_message *messages[BUNDLE_ITEMS_MAX];
-    natsMsg *msg;
-    size_t n;
+    struct bus_parcel *request = parcel_of_request(message_with(all, "inbox.fuzz.1"), NULL, NULL);
+    struct bus_parcel *reply = parcel_of_replies(message_with(all, NULL));
+    const bool is_fine = !is_compressed && (items == 1 || all.n <= BUNDLE_BYTES_MAX);
 
-    for (int may_be_compressed = 0; may_be_compressed < 2; may_be_compressed++) {
-        size_t left = BUNDLE_COMPRESS_MAX;
-
-        must(natsMsg_Create(&msg, "fuzz", "inbox.z1", all.p, (int)all.n) == NATS_OK);
-        n = bus_bundle_open(msg, NULL, may_be_compressed, messages);
-        must(n == (is_compressed && !may_be_compressed ? 0 : items));
-        for (size_t i = 0; i < n; i++) {
-            const size_t before = left;
-
-            if (bus_message_expand(messages[i], &left) && left != before)
-                must(bus_message_body(messages[i]).n == before - left);
-            must(left <= before);
-            (void)bus_message_header(messages[i], "Outcome");
-            bus_message_free(messages[i]);
-        }
-        bus_free_deferred();
-    }
+    must(reply->n_messages == items && (request != NULL) == is_fine);
+    check_parcel(reply);
+    if (request != NULL)
+        check_parcel(request);
 }
 
 /* Opens nats.c, one of whose threads frees messages. */
@@ -71,7 +85,7 @@ static void set_up(void)
     is_ready = true;
     fuzz_quiet();
     must(nats_Open(-1) == NATS_OK);
-    bus_defer_frees();
+    message_defer_frees();
     bus_wipe_what_is_freed();
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
-#include "common/http/edge_request.h"
+#include "common/http/client_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -3,7 +3,7 @@
    becomes parameters that PostgreSQL accepts. Parsing it again has the same result. */
 #include <string.h>
 
-#include "common/actor/actor_internal.h"
+#include "common/actor/command_read.h"
 #include "common/actor/operator_command.h"
 #include "common/base/text.h"
 #include "proto/headers.h"
@@ -155,25 +155,23 @@ static void check_caller(const struct command *command)
 
 static void run(const struct command_handler *handler, void *self, struct str text)
 {
-    static struct batch batch = {.arena = {.cap = 64 << 20}};
-    const struct service service = {.name = "fuzz", .self = self};
-    struct actor actor = {.service = &service, .batch = &batch};
-    const struct waiting waiting = {.message = fuzz_message_open(text),
-                                    .handler = handler,
-                                    .received_us = INT64_C(1800000000000000)};
+    static struct arena arena = {.cap = 64 << 20};
+    struct waiting waiting = {.message = fuzz_message_open(text),
+                              .handler = handler,
+                              .received_us = INT64_C(1800000000000000)};
     struct batch_item item = {.status = ST_OK};
     struct str first;
 
-    if (batch_item_read(&actor, &waiting, &item)) {
+    if (command_read(&waiting, &arena, &item)) {
         check_caller(&item.command);
-        batch_item_parse(&actor, &item);
-        first = told(&item, &batch.arena);
+        item.status = command_begin(&item.command, self);
+        first = told(&item, &arena);
         if (item.status == ST_OK)
             check_parsed(&item);
-        batch_item_parse(&actor, &item);
-        must(str_equal(first, told(&item, &batch.arena)));
+        item.status = command_begin(&item.command, self);
+        must(str_equal(first, told(&item, &arena)));
     }
-    arena_clear(&batch.arena);
+    arena_clear(&arena);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

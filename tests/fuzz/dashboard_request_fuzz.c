@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "common/base/log.h"
 #include "services/dashboard/backend.h"
 #include "services/dashboard/dashboard_response.h"

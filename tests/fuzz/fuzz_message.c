@@ -1,6 +1,7 @@
 #include <string.h>
 
-#include "common/bus/bus_internal.h"
+#include "common/base/log.h"
+#include "common/bus/message.h"
 #include "common/json/json.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -43,7 +44,7 @@ static size_t add(char *headers, size_t n, struct str line)
 struct bus_message *fuzz_message_open(struct str text)
 {
     static char headers[HEADERS_MAX];
-    static struct bus_bundle bundle;
+    static struct bus_parcel parcel;
     static struct bus_message message;
     struct str rest = text, line;
     size_t n = 0;
@@ -51,7 +52,7 @@ struct bus_message *fuzz_message_open(struct str text)
     while (rest.p != NULL && (line = str_cut(&rest, '\n')).n > 0)
         n = add(headers, n, line);
     message = (struct bus_message){
-        .bundle = &bundle,
+        .parcel = &parcel,
         .item = {.headers = {headers, n}, .body = rest.p != NULL ? rest : STR("")},
     };
     return &message;

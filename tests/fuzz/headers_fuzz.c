@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "common/base/ascii.h"
-#include "common/http/edge_request.h"
+#include "common/http/client_address.h"
+#include "common/http/framing.h"
+#include "common/http/request_headers.h"
+#include "common/trace/trace.h"
 #include "services/dashboard/dashboard_session.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/ascii.h"
 #include "services/webhook/webhook_url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

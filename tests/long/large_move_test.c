@@ -35,7 +35,7 @@ struct size {
     int conversations, entries, events, times;
 };
 
-static const struct size usual[] = {{1000, 1, 1, 1}, {30000, 1, 1, 1}};
+static const struct size usual[] = {{1000, 1, 1, 1}, {10000, 3, 8, 1}};
 static const struct size whole[] = {
     {1000, 1, 1, 4}, {334000, 1, 1, 1}, {1667000, 1, 1, 1}, {1667000, 3, 8, 1}};
 
@@ -86,7 +86,7 @@ static const char *filled_rows(const struct org *org, const char *cell)
         "   FROM audit.entries AS e WHERE organization_id = '%1$s' AND api_key_id = '%1$s'"
         " UNION ALL"
         " SELECT 4, count(*), sum(hashtextextended(e::text, 0)) FROM webhook.events AS e"
-        "  WHERE organization_id = '%1$s' AND type = 'filled') AS each";
+        "  WHERE organization_id = '%1$s' AND data ? 'filled') AS each";
 
     return never_free(postgres_text(database_of(cell), format(sums, org->id)));
 }

@@ -1,7 +1,5 @@
 /*
- * command_client - sends commands over the bus as the gateway does, and keeps the replies. Commands
- * of one step to a
- *                  subject that takes bundles leave as one bundle.
+ * command_client - sends commands over the bus as the gateway does, and keeps the replies.
  *
  * Threads  The test's; replies arrive while it waits.
  * Fails    Fails the test, also after a wait of COMMAND_CLIENT_TIMEOUT_MS.
@@ -18,6 +16,7 @@ enum command_client_mode {
     COMMAND_EXPIRED,            /* the deadline has passed */
     COMMAND_AHEAD,              /* the sender's clock is a minute and a half ahead */
     COMMAND_WITHOUT_KEY,        /* without an API key */
+    COMMAND_PLAIN,              /* as a stock client of NATS; one at a time */
     COMMAND_READ_ONLY,          /* with a read-only key */
     COMMAND_SAME_REQUEST,       /* the request id of the previous command */
     COMMAND_SHORT_DEADLINE,     /* the deadline is 3 s from now */

@@ -12,6 +12,7 @@
 #include "common/base/clock.h"
 #include "tests/support/journal.h"
 #include "tests/support/never_free.h"
+#include "tests/support/no_answer.h"
 #include "tests/support/stack.h"
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
@@ -248,7 +249,8 @@ struct client_response *http_send(const struct client_request *request)
     curl_easy_cleanup(curl);
     curl_slist_free_all(headers);
     if (response->status == 0) {
-        cr_assert(request->may_fail, "%s: %s", response->about, error);
+        if (!request->may_fail)
+            cr_assert_fail("%s: %s%s", response->about, error, no_answer_from(base));
         return response;
     }
     response->json = json_loadb(response->body, response->body_n, JSON_REJECT_DUPLICATES, NULL);

@@ -3,11 +3,13 @@
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "common/base/clock.h"
 #include "common/base/uuid.h"
 #include "common/bus/bus.h"
 #include "proto/headers.h"
+#include "proto/subject.h"
 #include "tests/support/sql.h"
 
 void large_page_make(const struct org *org, const char *code_point)
@@ -70,10 +72,27 @@ static bool is_awaited(void *closure, uint64_t token)
     return true;
 }
 
+/* Of a user that may send the command: only there may the service reply as often as it likes. */
+static const char *inbox_of_a_sender(const char *subject)
+{
+    const char *inbox = NULL;
+
+    for (size_t i = 0; i < n_bus_permissions; i++)
+        for (enum bus_user user = 0; user < BUS_USER_COUNT; user++)
+            if (bus_permissions[i].kind == BUS_COMMAND &&
+                strcmp(bus_permissions[i].subject, subject) == 0 && bus_user_asks(user) &&
+                (bus_permissions[i].senders & 1U << user) != 0)
+                inbox = bus_user_inbox(user);
+    cr_assert_not_null(inbox, "nobody sends %s", subject);
+    return inbox;
+}
+
 struct pages pages_ask(const struct org *org, const char *subject, const char *body, int n,
                        size_t large)
 {
-    const struct bus_options options = {.url = stack_setting("NATS_URL"), .name = "pages"};
+    const struct bus_options options = {.url = stack_setting("NATS_URL"),
+                                        .name = "pages",
+                                        .inbox_prefix = inbox_of_a_sender(subject)};
     const int64_t until_us = clock_mono_us() + INT64_C(1000) * TIMEOUT_MS;
     struct bus *const bus = bus_connect(&options);
     struct asked asked = {.large = large};

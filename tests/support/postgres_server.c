@@ -239,6 +239,35 @@ char *postgres_text(const char *url, const char *query)
     return text;
 }
 
+int64_t postgres_blocks_hit(const char *url, const char *query)
+{
+    static const char label[] = "\"Shared Hit Blocks\": ";
+    char *plan = postgres_text(url, query);
+    const char *hits;
+    int64_t blocks;
+
+    must(plan != NULL);
+    hits = strstr(plan, label); /* the first is the whole statement's */
+    must(hits != NULL);
+    blocks = strtoll(hits + strlen(label), NULL, 10);
+    free(plan);
+    return blocks;
+}
+
+int64_t postgres_blocks_of(const char *url, const char *statement, const char *arguments)
+{
+    char *query;
+    int64_t blocks;
+
+    must(asprintf(&query,
+                  "BEGIN; PREPARE s AS %s;"
+                  " EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE s(%s)",
+                  statement, arguments) > 0);
+    blocks = postgres_blocks_hit(url, query);
+    free(query);
+    return blocks;
+}
+
 const char *postgres_nulls(const char *statement)
 {
     char *text;

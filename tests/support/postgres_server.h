@@ -77,6 +77,11 @@ void postgres_do(const char *url, const char *statements);
 int64_t postgres_integer(const char *url, const char *query);
 /* The same as text, which the caller frees; NULL if there is no row. */
 char *postgres_text(const char *url, const char *query);
+/* The blocks that a statement reads from the server's memory, according to the EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON)
+   that ends `query`. */
+int64_t postgres_blocks_hit(const char *url, const char *query);
+/* The same of a statement with these arguments, as SQL; changes nothing. */
+int64_t postgres_blocks_of(const char *url, const char *statement, const char *arguments);
 /* As many NULLs as a statement has parameters, "(NULL,NULL)"; "" if it has none. Lives until the
    process ends. */
 const char *postgres_nulls(const char *statement);

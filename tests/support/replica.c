@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/support/api_client.h"
+#include "tests/support/no_answer.h"
 #include "tests/support/port.h"
 #include "tests/support/sql.h"
 
@@ -79,11 +80,15 @@ const char *replica_database_url(const char *service, const char *place)
     return url;
 }
 
-/* `fd`: its standard error; -1 = a log file. */
+static const char *log_of(const char *service)
+{
+    return format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service);
+}
+
+/* `fd`: its standard error; -1 = its log. */
 static void run(const char *service, char *const *environment, int fd)
 {
-    const char *program = stack_program(service);
-    const char *log = format("%s/log/%s-of-tests.log", stack_setting("RUN_DIR"), service);
+    const char *program = stack_program(service), *log = log_of(service);
 
     if (fd < 0)
         fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0600);
@@ -168,6 +173,8 @@ static void launch(struct replica *replica, const char *service, const char *con
     cr_assert_geq(replica->pid, 0);
     if (replica->pid == 0)
         run(service, environment->at, log_fd);
+    if (log_fd < 0)
+        no_answer_note(replica->port, replica->pid, log_of(service));
     free(environment);
 }
 

@@ -7,7 +7,7 @@
 #include "common/base/clock.h"
 #include "common/db/params.h"
 
-const char sample_schema[] =
+static const char schema[] =
     "CREATE SCHEMA audit;"
     "CREATE TABLE audit.entries (organization_id uuid, created_at timestamptz, request_id uuid,"
     " api_key_id uuid NOT NULL, operation text NOT NULL, http_status smallint NOT NULL,"
@@ -15,13 +15,6 @@ const char sample_schema[] =
     " PRIMARY KEY (organization_id, created_at, request_id));"
     "CREATE TABLE audit.changes (organization_id uuid, id uuid PRIMARY KEY, who text NOT NULL,"
     " user_id uuid, change text NOT NULL, target text, detail json NOT NULL, address text);"
-    /* Like services/audit/migrations/0016_moving.sql. */
-    "CREATE TABLE audit.moving (organization_id uuid PRIMARY KEY, state text NOT NULL);"
-    "CREATE VIEW audit.closed AS SELECT organization_id FROM audit.moving WHERE state <> 'leaving';"
-    "CREATE FUNCTION audit.admit(organizations uuid[]) RETURNS boolean LANGUAGE plpgsql AS"
-    " $$ BEGIN IF EXISTS (SELECT FROM audit.closed WHERE organization_id = ANY (organizations)) "
-    "THEN"
-    "    RAISE SQLSTATE 'CM001'; END IF; RETURN true; END $$;"
     "CREATE TABLE sample (id text, seq bigserial);"
     "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN PERFORM pg_sleep(60); RETURN NULL; END $$;"
@@ -34,7 +27,12 @@ const char sample_schema[] =
     " $$ SELECT pid::text FROM pg_stat_activity, pg_terminate_backend(pid)"
     "    WHERE application_name = 'hung' AND datname = current_database() $$;";
 
-const struct postgres_template sample_template = {.name = "sample", .script = sample_schema};
+const struct postgres_template sample_template = {
+    .name = "sample",
+    .roles = {"conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"common/cell/migrations/*.sql"},
+    .script = schema,
+};
 
 enum { PUT, PUT_ALL, WAIT_LONG, BLOCK, COUNT, FILL, STATEMENTS };
 
@@ -90,7 +88,7 @@ static bool loses(const struct command *command)
 static void put_query(struct command *command, struct db *db, void *service)
 {
     if (!loses(command))
-        db_add(db, PUT, &command->body, 1);
+        db_add(db, PUT, PARAMS(command->body));
 }
 
 /* "rest-X" also puts X, in query_rest. */
@@ -99,7 +97,7 @@ static void put_query_rest(struct command *command, struct db *db, void *service
     const struct str rest = str_skip(command->body, strlen("rest-"));
 
     if (is(command, "rest-"))
-        db_add(db, PUT, &rest, 1);
+        db_add(db, PUT, PARAMS(rest));
 }
 
 /* "more-X" also puts X, once the first row is known to be written. */
@@ -107,7 +105,7 @@ static enum status put_more(struct command *command, struct db *db)
 {
     struct str more = str_skip(command->body, strlen("more-"));
 
-    db_add(db, PUT, &more, 1);
+    db_add(db, PUT, PARAMS(more));
     return db_run(db);
 }
 
@@ -137,21 +135,21 @@ static void put_all_query(struct command *const *commands, size_t n, struct db *
     array_open(&ids, commands[0]->arena, 64);
     for (size_t i = 0; i < n; i++)
         array_add(&ids, commands[i]->body);
-    db_add(db, PUT_ALL, (db_param[]){array_close(&ids)}, 1);
+    db_add(db, PUT_ALL, PARAMS(array_close(&ids)));
 }
 
 static void block_query(struct command *command, struct db *db, void *service)
 {
-    db_add(db, WAIT_LONG, NULL, 0);
-    db_add(db, BLOCK, NULL, 0);
-    db_add(db, PUT, &STR("block"), 1);
+    db_add(db, WAIT_LONG, NULL);
+    db_add(db, BLOCK, NULL);
+    db_add(db, PUT, PARAMS(STR("block")));
 }
 
 static void count_query(struct command *command, struct db *db, void *service)
 {
     size_t *index = ARENA_NEW(command->arena, size_t);
 
-    *index = db_add(db, COUNT, NULL, 0);
+    *index = db_add(db, COUNT, NULL);
     command->state = index;
 }
 
@@ -159,7 +157,7 @@ static void fill_query(struct command *command, struct db *db, void *service)
 {
     size_t *index = ARENA_NEW(command->arena, size_t);
 
-    *index = db_add(db, FILL, &command->body, 1);
+    *index = db_add(db, FILL, PARAMS(command->body));
     command->state = index;
 }
 
@@ -179,15 +177,6 @@ static const struct command_handler put = {
     .parse = put_parse,
     .query = put_query,
     .query_rest = put_query_rest,
-    .reply = put_reply,
-};
-
-static const struct command_handler put_bundled = {
-    .subject = SAMPLE_PUT_BUNDLED,
-    .operation = OP_CONVERSATION_CREATE,
-    .writes = true,
-    .parse = put_parse,
-    .query = put_query,
     .reply = put_reply,
 };
 
@@ -222,8 +211,7 @@ static const struct command_handler fill = {
     .reply = value_reply,
 };
 
-static const struct command_handler *const handlers[] = {&put,   &put_all, &block,
-                                                         &count, &fill,    &put_bundled};
+static const struct command_handler *const handlers[] = {&put, &put_all, &block, &count, &fill};
 
 const struct service sample_service = {
     .name = "sample",

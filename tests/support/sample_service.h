@@ -5,7 +5,6 @@
 #define TESTS_SUPPORT_SAMPLE_SERVICE_H
 
 #include "common/actor/actor.h"
-#include "proto/subject.h"
 #include "tests/support/postgres_server.h"
 
 /* Writes one row with the body as its id and replies `created` with it. No body is refused, but
@@ -16,16 +15,13 @@
 #define SAMPLE_PUT "v1.sample.put"
 /* The same, but one statement puts all rows of a batch. */
 #define SAMPLE_PUT_ALL "v1.sample.put-all"
-/* The same as SAMPLE_PUT, in bundles. */
-#define SAMPLE_PUT_BUNDLED SUBJECT_CONVERSATION_CREATE
-#define SAMPLE_BLOCK       "v1.sample.block" /* waits for advisory lock 1, then puts "block" */
-#define SAMPLE_COUNT       "v1.sample.count" /* replies with the number of rows */
-#define SAMPLE_FILL        "v1.sample.fill"  /* replies with as many bytes as the body says */
+#define SAMPLE_BLOCK   "v1.sample.block" /* waits for advisory lock 1, then puts "block" */
+#define SAMPLE_COUNT   "v1.sample.count" /* replies with the number of rows */
+#define SAMPLE_FILL    "v1.sample.fill"  /* replies with as many bytes as the body says */
 
 #define SAMPLE_NOTICE "v1.notice.sample"
 
-extern const char sample_schema[]; /* including the audit log's table */
-extern const struct postgres_template sample_template;
+extern const struct postgres_template sample_template; /* with the audit log's tables */
 extern const struct service sample_service;
 
 #endif

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
-#include "tests/support/api_client.h"
 #include "tests/support/measure.h"
 #include "tests/support/never_free.h"
 
@@ -128,8 +127,10 @@ static int run(char *const *arguments, char *output, size_t capacity, char *comp
 const char *stack_program(const char *name)
 {
     const char *directory = getenv("BIN_DIR");
+    char *path;
 
-    return format("%s/%s", directory != NULL ? directory : "build/bin", name);
+    cr_assert(asprintf(&path, "%s/%s", directory != NULL ? directory : "build/bin", name) > 0);
+    return never_free(path);
 }
 
 static int run_convctl(const char *first, va_list rest, char *output, char *complaint,

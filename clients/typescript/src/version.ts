@@ -1,2 +1,2 @@
 /** The version of this package, which is that of the service it came with. */
-export const VERSION = '0.1.0-dev';
+export const VERSION = '1.0.0';

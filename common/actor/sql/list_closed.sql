@@ -1,3 +1,3 @@
 -- Organizations that another cell serves, or will in a moment.
 -- columns: organization_id
-SELECT organization_id FROM audit.closed
+SELECT organization_id FROM cell.closed

@@ -1,8 +1,8 @@
 -- Appends to the log of changes; one array for each column: enum column in audit_log.c.
--- Fails if another cell serves one of the organizations (audit.admit).
+-- Fails if another cell serves one of the organizations (cell.admit).
 INSERT INTO audit.changes (organization_id, id, who, user_id, change, target, detail, address)
 SELECT organization_id, id, who, user_id, change, target, detail::json, address
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
               $8::text[])
        AS entry (organization_id, id, who, user_id, change, target, detail, address)
- WHERE (SELECT audit.admit($1) FROM audit.moving LIMIT 1) IS NOT FALSE
+ WHERE (SELECT cell.admit($1) FROM cell.moves LIMIT 1) IS NOT FALSE

@@ -1,6 +1,6 @@
 -- Appends entries to the audit log; one array for each column: enum audit_log_column in audit_log.h.
 -- Fails if a request already has an entry, or if another cell serves one of the organizations
--- (audit.admit).
+-- (cell.admit).
 INSERT INTO audit.entries (organization_id, created_at, request_id, api_key_id, operation,
                            http_status, outcome, denial_reason, conversation_id, contact_id)
 SELECT organization_id, created_at, request_id, api_key_id, operation, http_status, outcome,
@@ -9,4 +9,4 @@ SELECT organization_id, created_at, request_id, api_key_id, operation, http_stat
               $6::smallint[], $7::text[], $8::text[], $9::uuid[], $10::uuid[])
        AS entry (organization_id, created_at, request_id, api_key_id, operation,
                  http_status, outcome, denial_reason, conversation_id, contact_id)
- WHERE (SELECT audit.admit($1) FROM audit.moving LIMIT 1) IS NOT FALSE
+ WHERE (SELECT cell.admit($1) FROM cell.moves LIMIT 1) IS NOT FALSE

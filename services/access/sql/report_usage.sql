@@ -33,7 +33,6 @@ WITH turn AS MATERIALIZED (
                  sum(latency[9]), sum(latency[10]), sum(latency[11]), sum(latency[12]),
                  sum(latency[13])]
     FROM told
-    WHERE minute IS NOT NULL
     GROUP BY 1, 2, 3
     ORDER BY 1, 3, 2
     ON CONFLICT (organization_id, minute, api_key_id) DO UPDATE
@@ -51,7 +50,6 @@ INSERT INTO access.usage AS u (organization_id, api_key_id, minute, allowed, den
 SELECT organization_id, api_key_id, minute, outcomes[1], outcomes[2], outcomes[3], outcomes[4],
        outcomes[5], latency
 FROM told
-WHERE minute IS NOT NULL
 ORDER BY organization_id, minute, api_key_id
 ON CONFLICT (organization_id, minute, api_key_id) DO UPDATE
 SET allowed = u.allowed + excluded.allowed,

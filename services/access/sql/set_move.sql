@@ -1,5 +1,5 @@
 -- Records a step of a move. A step follows the one before it, or itself; `switched` moves the
--- organization to the other cell, and from then on the move cannot be aborted. Conflict: the move
+-- organization and its changes in the outbox to the other cell, and from then on the move cannot be aborted. Conflict: the move
 -- is at another step, there is no move, or there is another one.
 -- $1 organization, $2 step, $3 the other cell (only for copying)
 -- -> result (ok, conflict), JSON; no row: no such organization
@@ -35,6 +35,10 @@ WITH found AS MATERIALIZED (
     UPDATE access.organizations o SET cell = set.to_cell
     FROM set
     WHERE o.organization_id = set.organization_id AND set.step = 'switched' AND o.cell <> set.to_cell
+), relabelled AS (
+    UPDATE access.outbox AS change SET cell = set.to_cell
+    FROM set
+    WHERE change.organization_id = set.organization_id AND set.step = 'switched'
 )
 SELECT CASE WHEN allowed.organization_id IS NULL THEN 'conflict' ELSE 'ok' END AS result,
        json_build_object('id', found.organization_id, 'step', $2) AS reply

@@ -58,7 +58,7 @@ SELECT page.request_id,
             ELSE false END AS is_known,
        coalesce(page.xid >= (SELECT audit.number_of(pg_snapshot_xmax(pg_current_snapshot()))),
                 false) AS is_ahead,
-       EXISTS (SELECT FROM audit.moving
+       EXISTS (SELECT FROM cell.moves
                 WHERE organization_id = $1::uuid AND state <> 'leaving') AS is_moving
   FROM page
   LEFT JOIN named ON named.number = page.number AND named.request_id = page.request_id

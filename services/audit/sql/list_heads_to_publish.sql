@@ -42,7 +42,7 @@ SELECT head.organization_id, head.number, head.entries,
                         AND published.number = head.number
                       LIMIT 1) AS published ON true
  WHERE published.is_published IS NULL
-   AND head.organization_id NOT IN (SELECT organization_id FROM audit.closed)
+   AND head.organization_id NOT IN (SELECT organization_id FROM cell.closed)
    AND (head.last_xid, head.organization_id) > ($2::xid8, $3::uuid)
  ORDER BY head.last_xid, head.organization_id
  LIMIT $1::bigint

@@ -18,6 +18,6 @@ SELECT organization_id,
   FROM audit.entries
  WHERE (xid, organization_id, request_id) > ($1::xid8, $2::uuid, $3::uuid)
    AND xid < $4::xid8
-   AND organization_id NOT IN (SELECT organization_id FROM audit.moving WHERE state <> 'leaving')
+   AND organization_id NOT IN (SELECT organization_id FROM cell.moves WHERE state <> 'leaving')
  ORDER BY xid, organization_id, request_id
  LIMIT $5::bigint

@@ -2,4 +2,4 @@
 -- time. Needs the lock of lock_sealing.sql and tries it again, because both statements are in one
 -- pipeline.
 -- columns: opened
-SELECT CASE WHEN audit.lock_sealing() THEN audit.move_expire() END AS opened
+SELECT CASE WHEN audit.lock_sealing() THEN cell.expire() END AS opened

@@ -6,5 +6,5 @@ SELECT organization_id, id, audit.time_of(id), who, user_id, change, target, det
   FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::text[], $6::text[], $7::text[],
               $8::text[])
        AS entry (organization_id, id, who, user_id, change, target, detail, address)
- WHERE (SELECT audit.admit($1) FROM audit.moving LIMIT 1) IS NOT FALSE
+ WHERE (SELECT cell.admit($1) FROM cell.moves LIMIT 1) IS NOT FALSE
     ON CONFLICT DO NOTHING

@@ -1,3 +1,3 @@
 -- Stops following the other cell.   $1 organization
 -- columns: disabled
-SELECT audit.move_disable($1::uuid) AS disabled
+SELECT cell.disable($1::uuid) AS disabled

@@ -2,4 +2,4 @@
 -- columns: ended
 SELECT count(pg_terminate_backend(active_pid)) AS ended
   FROM pg_replication_slots
- WHERE active_pid IS NOT NULL AND slot_name = audit.move_name($1::uuid)
+ WHERE active_pid IS NOT NULL AND slot_name = cell.name_of($1::uuid)

@@ -4,4 +4,4 @@
 SELECT name,
        format('COPY (SELECT * FROM %s WHERE organization_id = %L) TO STDOUT', name, $1::uuid) AS copy_out,
        format('COPY %s FROM STDIN', name) AS copy_in
-  FROM unnest(audit.moved_tables()) AS name
+  FROM unnest(cell.moved_tables()) AS name

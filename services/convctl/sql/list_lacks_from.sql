@@ -8,5 +8,5 @@ SELECT setting, needed, greatest(free, 0) AS free
                ('max_replication_slots', 1,
                 current_setting('max_replication_slots')::bigint
                   - (SELECT count(*) FROM pg_replication_slots
-                      WHERE slot_name <> audit.move_name($1::uuid)))) AS had (setting, needed, free)
+                      WHERE slot_name <> cell.name_of($1::uuid)))) AS had (setting, needed, free)
  WHERE free < needed

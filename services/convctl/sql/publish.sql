@@ -1,2 +1,2 @@
 -- columns: published
-SELECT audit.move_publish($1::uuid) IS NOT NULL AS published
+SELECT cell.publish($1::uuid) IS NOT NULL AS published

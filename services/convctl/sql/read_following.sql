@@ -5,4 +5,4 @@ SELECT a.pid IS NOT NULL AS is_followed, coalesce(s.apply_error_count, 0) AS fai
   FROM pg_subscription p
   LEFT JOIN pg_stat_subscription a ON a.subid = p.oid AND a.relid IS NULL
   LEFT JOIN pg_stat_subscription_stats s ON s.subid = p.oid
- WHERE p.subname = audit.move_name($1::uuid)
+ WHERE p.subname = cell.name_of($1::uuid)

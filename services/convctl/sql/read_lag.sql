@@ -5,4 +5,4 @@
 SELECT coalesce($2::pg_lsn, pg_current_wal_lsn()) - confirmed_flush_lsn AS lag, pg_current_wal_lsn() AS wal_end,
        confirmed_flush_lsn AS confirmed
   FROM pg_replication_slots
- WHERE slot_name = audit.move_name($1::uuid) AND wal_status IN ('reserved', 'extended')
+ WHERE slot_name = cell.name_of($1::uuid) AND wal_status IN ('reserved', 'extended')

@@ -1,3 +1,3 @@
 -- The state of an organization in a cell; no row: as any other.   $1 organization
 -- columns: state
-SELECT state FROM audit.moving WHERE organization_id = $1::uuid
+SELECT state FROM cell.moves WHERE organization_id = $1::uuid

@@ -1,3 +1,3 @@
 -- $1 organization
 -- columns: name n sum
-SELECT name, n, sum FROM audit.move_sums($1::uuid)
+SELECT name, n, sum FROM cell.sum_rows($1::uuid)

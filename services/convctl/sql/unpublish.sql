@@ -1,2 +1,2 @@
 -- columns: done
-SELECT audit.move_unpublish($1::uuid) IS NOT NULL AS done
+SELECT cell.unpublish($1::uuid) IS NOT NULL AS done

@@ -1,2 +1,2 @@
 -- columns: done
-SELECT audit.move_unsubscribe($1::uuid) IS NOT NULL AS done
+SELECT cell.unsubscribe($1::uuid) IS NOT NULL AS done

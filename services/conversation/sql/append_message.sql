@@ -8,7 +8,7 @@ WITH held AS MATERIALIZED (
   SELECT id
     FROM conversation.conversations
    WHERE organization_id = $1::uuid AND id = $2::uuid AND deleted_at IS NULL
-     AND (SELECT audit.admit(ARRAY[$1]) FROM audit.moving LIMIT 1) IS NOT FALSE
+     AND (SELECT cell.admit(ARRAY[$1]) FROM cell.moves LIMIT 1) IS NOT FALSE
      FOR NO KEY UPDATE SKIP LOCKED
 ), changed AS (
   UPDATE conversation.conversations

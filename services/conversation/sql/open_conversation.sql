@@ -35,7 +35,7 @@ WITH found AS MATERIALIZED (
          $2::text, $3::text, now(), now()
     FROM found
    WHERE email_owner IS NULL
-     AND (SELECT audit.admit(ARRAY[$1]) FROM audit.moving LIMIT 1) IS NOT FALSE
+     AND (SELECT cell.admit(ARRAY[$1]) FROM cell.moves LIMIT 1) IS NOT FALSE
      AND (current_setting('conversation.claims', true)::int[])[1] & needs = needs
      AND (id IS NULL OR needs = 0
           OR (SELECT true FROM conversation.contacts c

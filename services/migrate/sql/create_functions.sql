@@ -7,14 +7,6 @@
 -- live service calls this for all services, because the one that hangs may have no other replica.
 -- So it runs as its owner, and the caller cannot choose which sessions it ends.
 -- -> a row for each session that it ended, with the program's name; null for one that was gone
-DO $$
-BEGIN
-    IF (SELECT prorettype <> 'text'::regtype FROM pg_proc
-         WHERE oid = to_regprocedure('migration.end_hung_sessions()')) THEN
-        DROP FUNCTION migration.end_hung_sessions();
-    END IF;
-END
-$$;
 CREATE OR REPLACE FUNCTION migration.end_hung_sessions() RETURNS SETOF text
 -- Each session plans it once. A function in SQL would be planned in every call, which takes 0.7 ms.
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER

@@ -10,7 +10,7 @@
 -- Only a worker that is the only one with claims for this endpoint may do so. If several have some,
 -- all but one stop claiming for it until theirs are completed.
 --
--- Nothing is looked for among what is dead (migrations/0016_progress.sql): claims and endpoints with
+-- Nothing is looked for among what is dead (migrations/0001_webhook.sql): claims and endpoints with
 -- waiting deliveries from the lowest number that lives, deliveries of an endpoint from `waits_from`.
 -- An endpoint that has been passed over for long, so that much has died behind it, gets a new
 -- version: one in eight updates at most is for this. Rows are found once and then updated by ctid:
@@ -59,7 +59,7 @@ WITH busy AS MATERIALIZED (
            ORDER BY version) AS e
     LEFT JOIN busy b ON b.organization_id = e.organization_id AND b.endpoint_id = e.id
     LEFT JOIN quick k ON k.organization_id = e.organization_id AND k.id = e.id
-   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
+   WHERE NOT EXISTS (SELECT FROM cell.paused WHERE organization_id = e.organization_id)
 ), ready AS MATERIALIZED (
   SELECT e.*,
          32 - coalesce(l.n, 0) AS organization_room,

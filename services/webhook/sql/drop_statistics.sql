@@ -19,7 +19,7 @@ WITH RECURSIVE organizations AS (
                WHERE organization_id = o.id AND minute < now() - interval '8 days'
                ORDER BY minute
                LIMIT $1::integer) AS s
-            WHERE o.id NOT IN (SELECT organization_id FROM audit.closed)
+            WHERE o.id NOT IN (SELECT organization_id FROM cell.closed)
             LIMIT $1))
   RETURNING 1
 )

@@ -21,7 +21,7 @@ WITH oldest AS MATERIALIZED (
                ORDER BY id
                LIMIT $1::integer) AS q
             WHERE p.waits_from < (SELECT id FROM oldest)
-              AND NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = e.organization_id)
+              AND NOT EXISTS (SELECT FROM cell.paused WHERE organization_id = e.organization_id)
             LIMIT $1))
   RETURNING *
 ), logged AS (

@@ -12,7 +12,7 @@
 -- work.
 --
 -- Nothing is looked for among events that have been dispatched, which an old snapshot keeps
--- (migrations/0016_progress.sql). New are events that the snapshot of the last turn did not show:
+-- (migrations/0001_webhook.sql). New are events that the snapshot of the last turn did not show:
 -- of transactions that began since or had not ended then. They are looked for only to learn which
 -- organizations have some, and since when; organizations that the last turn left events of are
 -- remembered. So a turn begins with both, and leaves both for the next one.
@@ -30,7 +30,7 @@
 -- columns: events fanned disabled expired over_budget unrecorded has_more served
 -- columns: seen left_over left_since
 WITH paused AS MATERIALIZED (
-  SELECT organization_id AS id FROM audit.paused
+  SELECT organization_id AS id FROM cell.paused
 ), waiting_organizations AS MATERIALIZED (
   SELECT organization_id AS id, min(created_at) AS since
     FROM (SELECT organization_id, created_at FROM webhook.events

@@ -1,6 +1,6 @@
 -- The lowest numbers that live, from which the next turn of this sender looks for claims, for
 -- endpoints with waiting deliveries and for endpoints with retries: whatever comes later has higher
--- ones (migrations/0016_progress.sql). Organizations that are moving between cells do not hold a
+-- ones (migrations/0001_webhook.sql). Organizations that are moving between cells do not hold a
 -- bound back, and their rows may come with any numbers, also with higher ones than this cell has given
 -- so far: so no bound is above these. The sender starts from 0 when `state` has changed: it describes
 -- which organizations move, and the session, since a server that was promoted or has crashed may give
@@ -8,9 +8,9 @@
 --   1, 2, 3 the bounds so far
 -- columns: claims turns retries state
 WITH closed AS MATERIALIZED (
-  SELECT organization_id FROM audit.closed
+  SELECT organization_id FROM cell.closed
 ), paused AS MATERIALIZED (
-  SELECT organization_id FROM audit.paused
+  SELECT organization_id FROM cell.paused
 )
 SELECT least((SELECT fence FROM webhook.queue
                WHERE fence >= $1::bigint

@@ -2,6 +2,6 @@
 -- columns: operator.*
 INSERT INTO webhook.events (organization_id, id, type, data, created_at)
 SELECT $1::uuid, $2::uuid, $3::text, $4::jsonb, now()
- WHERE (SELECT audit.admit(ARRAY[$1::uuid]) FROM audit.moving LIMIT 1) IS NOT FALSE
+ WHERE (SELECT cell.admit(ARRAY[$1::uuid]) FROM cell.moves LIMIT 1) IS NOT FALSE
 RETURNING 'ok' AS result,
           json_build_object('id', 'evt_' || replace(id::text, '-', ''), 'type', type) AS reply

@@ -8,7 +8,7 @@
 -- -> how many were taken, the organization that had the last turn, or null
 -- columns: taken served
 WITH RECURSIVE paused AS MATERIALIZED (
-  SELECT organization_id AS id FROM audit.paused
+  SELECT organization_id AS id FROM cell.paused
 ), ahead AS (
   (SELECT organization_id AS id, (organization_id NOT IN (SELECT id FROM paused))::integer AS nth
      FROM webhook.resends

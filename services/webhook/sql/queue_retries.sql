@@ -30,7 +30,7 @@ WITH present AS MATERIALIZED (
     FROM (SELECT *, ctid FROM webhook.progress
            WHERE retry_at IS NOT NULL AND version >= $4::bigint
            ORDER BY version) AS p
-   WHERE NOT EXISTS (SELECT FROM audit.paused WHERE organization_id = p.organization_id)
+   WHERE NOT EXISTS (SELECT FROM cell.paused WHERE organization_id = p.organization_id)
 ), turns AS MATERIALIZED (
   SELECT t.organization_id, t.id, t.ctid, t.retries_from, e.wanted
     FROM (SELECT * FROM with_retries

@@ -10,7 +10,7 @@
 WITH present AS MATERIALIZED (
   SELECT clock_timestamp() AS moment
 ), closed AS MATERIALIZED (
-  SELECT organization_id FROM audit.closed
+  SELECT organization_id FROM cell.closed
 ), expired AS MATERIALIZED (
   SELECT organization_id, ctid
     FROM (SELECT organization_id, lease_until, ctid FROM webhook.queue
@@ -35,7 +35,7 @@ WITH present AS MATERIALIZED (
 ), again AS (
   INSERT INTO webhook.queue (organization_id, endpoint_id, id, event_id, event_type, cause,
                              previous_id, retry, crashes, created_at)
-  SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'again', id, retry, crashes,
+  SELECT organization_id, endpoint_id, new_id, event_id, event_type, 'recovery', id, retry, crashes,
          webhook.time_of(new_id)
     FROM (SELECT l.*, webhook.id_at(p.moment) AS new_id
             FROM lost l

@@ -12,7 +12,7 @@ WITH failing AS MATERIALIZED (
       ORDER BY version DESC
       LIMIT 1) AS p
    WHERE p.failing_since < now() - interval '5 days' AND e.enabled AND p.consecutive_failures >= 5
-     AND e.organization_id NOT IN (SELECT organization_id FROM audit.closed)
+     AND e.organization_id NOT IN (SELECT organization_id FROM cell.closed)
      AND coalesce(e.reported_at, '-infinity') < now() - interval '1 day'
    ORDER BY p.failing_since
    LIMIT $1::integer

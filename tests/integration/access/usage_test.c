@@ -114,7 +114,7 @@ static bool is_kept(void *closure)
     static pid_t killed;
     pid_t pid;
 
-    if (replica_metric(closure, "conversations_gateway_usage_reports_kept_total") > 0)
+    if (replica_metric(closure, "conversations_gateway_usage_reports_failed_total") > 0)
         return true;
     pid = stack_pid("access-0");
     if (pid > 1 && pid != killed && kill(pid, SIGKILL) == 0)

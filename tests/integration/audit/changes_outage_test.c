@@ -178,22 +178,3 @@ Test(changes_outage, that_are_refused_are_set_aside_and_others_go_on)
                  0);
     cr_assert_str_eq(sql_state_as(NULL, "DELETE FROM access.outbox"), "00000");
 }
-
-/* -- beside the previous version --------------------------------------------------------------- */
-
-/* In the previous version, access appends to the log itself. */
-Test(changes_outage, of_the_version_before_are_logged_beside)
-{
-    struct org org;
-
-    open_org(&org);
-    cr_assert_str_eq(
-        sql_state_as("conv_access",
-                     format("INSERT INTO audit.changes (organization_id, id, who, change, detail)"
-                            " VALUES ('%s', '01920000-0000-7000-8000-000000000001', 'operator',"
-                            " 'policy.set', '{}')",
-                            org.id)),
-        "00000");
-    require_https(&org, true);
-    cr_expect_eq(changes_count(org.id, "change = 'policy.set'"), 2);
-}

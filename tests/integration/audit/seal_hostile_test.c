@@ -178,7 +178,7 @@ Test(seal_hostile, continues_whatever_a_role_has_appended)
         taken += TRY_ALL(roles[i], blocks);
         taken += TRY_ALL(roles[i], changes);
     }
-    cr_assert_gt(taken, 10, "too few statements succeed for a meaningful test");
+    cr_assert_geq(taken, 10, "only %d statements succeed, too few for a meaningful test", taken);
     PQfinish(in);
     /* The other audit log is intact, and this one is reported in full. */
     expect_to_seal_on(&other);

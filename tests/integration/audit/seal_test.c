@@ -88,7 +88,7 @@ Test(seal, names_an_entry_that_was_inserted_among_sealed_ones)
                   " PLACING 'abcdef' FROM 31)::uuid AS id) AS other WHERE organization_id ="
                   " $1::uuid AND request_id = $2::uuid RETURNING request_id",
                   sealed.org.id, sealed.ids[5], NULL);
-    sealed_log_expect_found(&sealed, "slipped_in", id);
+    sealed_log_expect_found(&sealed, "inserted", id);
 }
 
 /* Appended as services do, but dated back by a day: its transaction shows that it came later. */
@@ -137,7 +137,7 @@ Test(seal, names_an_entry_of_a_transaction_that_has_not_begun)
                   " AS other WHERE organization_id = $1::uuid AND request_id = $2::uuid"
                   " RETURNING request_id",
                   sealed.org.id, sealed.ids[5], NULL);
-    sealed_log_expect_found(&sealed, "slipped_in", id);
+    sealed_log_expect_found(&sealed, "inserted", id);
     /* Otherwise it would look like an entry that waits to be sealed, forever. */
     remove_entry(&sealed, id);
 }
@@ -170,7 +170,7 @@ Test(seal, names_an_entry_that_was_inserted_under_the_id_of_a_sealed_one)
         " denial_reason, conversation_id, contact_id, xid FROM audit.entries WHERE"
         " organization_id = $1::uuid AND request_id = $2::uuid RETURNING 1",
         sealed.ids[7]);
-    sealed_log_expect_found(&sealed, "slipped_in", sealed.ids[7]);
+    sealed_log_expect_found(&sealed, "inserted", sealed.ids[7]);
     cr_assert_eq(sealed_log_integer(sealed_log_verify(&sealed), "sealed"), SEALED_LOG_ENTRIES);
 }
 

@@ -71,7 +71,7 @@ static void expect_moves(const struct org *org)
 static void await_state(const struct org *org, const char *state)
 {
     postgres_await(stack_setting("DATABASE_URL"),
-                   format("SELECT count(*) FROM audit.moving WHERE organization_id = '%s'"
+                   format("SELECT count(*) FROM cell.moves WHERE organization_id = '%s'"
                           " AND state = '%s'",
                           org->id, state));
 }
@@ -121,7 +121,7 @@ Test(cell_move_killed, while_it_is_closed_opens_it_after_seconds)
     await_abandoned(0);
     end(mover, SIGKILL);
     cr_expect_eq(post(&org), 201);
-    (void)sql_text("UPDATE audit.moving SET state = 'closed', since = clock_timestamp()"
+    (void)sql_text("UPDATE cell.moves SET state = 'closed', since = clock_timestamp()"
                    " RETURNING state",
                    NULL);
     cr_expect_eq(post(&org), 503);
@@ -175,10 +175,10 @@ Test(cell_move_killed, while_it_leaves_and_excludes_concurrent_calls)
     cr_expect_eq(post(&org), 201);
 
     /* If no call continues the move for a minute, deliveries begin again. */
-    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.paused", NULL), 1);
-    (void)sql_text("UPDATE audit.moving SET since = since - interval '1 minute' RETURNING 'later'",
+    cr_expect_eq(sql_integer("SELECT count(*) FROM cell.paused", NULL), 1);
+    (void)sql_text("UPDATE cell.moves SET since = since - interval '1 minute' RETURNING 'later'",
                    NULL);
-    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.paused", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM cell.paused", NULL), 0);
     end_delivery(&org);
     expect_moves(&org);
     own_stack_stop();

@@ -96,7 +96,7 @@ static void set_step(const struct org *org, const char *step, const char *state)
     postgres_do(stack_setting("DATABASE_URL"),
                 format("INSERT INTO access.moves (organization_id, from_cell, to_cell, step)"
                        " VALUES ('%s', 'main', 'cell2', '%s');"
-                       "INSERT INTO audit.moving VALUES ('%s', '%s')",
+                       "INSERT INTO cell.moves VALUES ('%s', '%s')",
                        org->id, step, org->id, state));
 }
 
@@ -165,7 +165,7 @@ Test(cell_move_lost, does_not_begin_if_the_new_cell_is_unreachable)
     cr_expect_str_eq(code, "service_unavailable");
     expect_served(&org, "order-1");
     cr_expect_eq(sql_integer("SELECT count(*) FROM access.moves", NULL), 0);
-    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.moving", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM cell.moves", NULL), 0);
     cr_expect_eq(sql_integer("SELECT count(*) FROM pg_replication_slots", NULL), 0);
     expect_says(convctl_complaint("cell", "move", org.id, "--abort", "--unchecked", NULL),
                 "the organization is not being moved");

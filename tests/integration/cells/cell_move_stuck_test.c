@@ -81,10 +81,9 @@ static void expect_subscribes_in_time(const char *url)
     const int fd = listen_silently(&port);
 
     PQclear(PQexec(admin, "SET statement_timeout = 500"));
-    failed =
-        PQexec(admin, format("SELECT audit.move_subscribe('01920000-0000-7000-8000-000000000001',"
-                             " 'host=127.0.0.1 port=%d password=hidden')",
-                             port));
+    failed = PQexec(admin, format("SELECT cell.subscribe('01920000-0000-7000-8000-000000000001',"
+                                  " 'host=127.0.0.1 port=%d password=hidden')",
+                                  port));
     cr_expect_str_eq(PQresultErrorField(failed, PG_DIAG_SQLSTATE), "57014");
     cr_expect_null(strstr(PQresultErrorField(failed, PG_DIAG_CONTEXT), "hidden"));
     PQclear(failed);
@@ -175,7 +174,7 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
                          stack_setting("BIN_DIR"), org.id),
                   "r");
     cr_assert_not_null(mover);
-    postgres_await(stack_setting("DATABASE_URL"), "SELECT count(*) FROM audit.moving");
+    postgres_await(stack_setting("DATABASE_URL"), "SELECT count(*) FROM cell.moves");
     holder =
         hold(own_stack_database_url("cell2"), "LOCK TABLE conversation.contacts IN SHARE MODE");
     (void)sql_text("DELETE FROM webhook.queue WHERE organization_id = $1::uuid RETURNING 'done'",
@@ -187,7 +186,7 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
     cr_expect_not_null(fgets(complaint, sizeof(complaint), mover));
     expect_says(complaint, "the other cell does not keep up");
     (void)pclose(mover);
-    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.closed", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM cell.closed", NULL), 0);
     PQfinish(holder);
     expect_moves(&org, "cell2");
     own_stack_stop();
@@ -204,7 +203,7 @@ Test(cell_move_stuck, closes_nothing_while_the_new_cell_cannot_be_opened)
     holder = hold(own_stack_database_url("cell2"), seals);
     expect_says(convctl_complaint("cell", "move", org.id, "--to", "cell2", "--give-up", "2", NULL),
                 "the table audit.sealing in the database of cell cell2 stays locked");
-    cr_expect_eq(sql_integer("SELECT count(*) FROM audit.closed", NULL), 0);
+    cr_expect_eq(sql_integer("SELECT count(*) FROM cell.closed", NULL), 0);
     PQfinish(holder);
     expect_moves(&org, "cell2");
     own_stack_stop();
@@ -222,9 +221,9 @@ Test(cell_move_stuck, serves_in_the_old_cell_if_the_new_one_cannot_be_opened)
     postgres_do(stack_setting("DATABASE_URL"),
                 format("INSERT INTO access.moves (organization_id, from_cell, to_cell, step)"
                        " VALUES ('%s', 'main', 'cell2', 'switching');"
-                       "INSERT INTO audit.moving VALUES ('%s', 'gone')",
+                       "INSERT INTO cell.moves VALUES ('%s', 'gone')",
                        org.id, org.id));
-    postgres_do(to, format("INSERT INTO audit.moving VALUES ('%s', 'arriving')", org.id));
+    postgres_do(to, format("INSERT INTO cell.moves VALUES ('%s', 'arriving')", org.id));
     expect_status(api_get(org.full_key, "/audit"), 503);
     holder = hold(to, seals);
     complaint = convctl_complaint("cell", "move", org.id, "--to", "cell2", NULL);

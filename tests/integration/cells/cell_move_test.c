@@ -88,7 +88,7 @@ static void expect_nothing_left(const struct org *org, const char *cell)
 {
     cr_expect_eq(
         postgres_integer(own_stack_database_url(cell),
-                         format("SELECT sum(n)::bigint FROM audit.move_sums('%s')", org->id)),
+                         format("SELECT sum(n)::bigint FROM cell.sum_rows('%s')", org->id)),
         0);
 }
 

@@ -17,8 +17,8 @@ TestSuite(clock, .init = stack_share);
 enum { WITHIN_MS = 30000, TURN_MS = 5, FAR_MS = 10000 };
 
 static const char checks[] = "conversations_gateway_clock_checks_total";
-static const char from_access[] = "conversations_gateway_clock_apart_seconds{from=\"access\"}";
-static const char from_database[] = "conversations_gateway_clock_apart_seconds{from=\"database\"}";
+static const char from_access[] = "conversations_gateway_clock_skew_seconds{from=\"access\"}";
+static const char from_database[] = "conversations_gateway_clock_skew_seconds{from=\"database\"}";
 
 /* A stand-in for access, how far its clock and that of its database are ahead, and the gateway that
    asks it. */
@@ -43,10 +43,9 @@ static void answer(struct clock_service *service)
         snprintf(now_ms, sizeof(now_ms), "%" PRId64, clock_us() / 1000 + service->ahead_ms);
         snprintf(database_ms, sizeof(database_ms), "%" PRId64,
                  clock_us() / 1000 + service->database_ahead_ms);
-        cr_assert_eq(bus_publish(service->bus,
-                                 format("%.*s", STR_ARG(bus_message_reply_to(message))), NULL,
-                                 times, service->knows_database ? 2 : 1, STR("{}")),
-                     ST_OK);
+        cr_assert_eq(
+            bus_reply(service->bus, message, times, service->knows_database ? 2 : 1, STR("{}")),
+            ST_OK);
         bus_message_free(message);
     }
     (void)bus_flush(service->bus);

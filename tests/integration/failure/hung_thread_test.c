@@ -97,7 +97,7 @@ Test(hung_thread, is_reported_by_readiness_and_then_by_liveness)
         const char *reply = format("thread %s", cases[i].thread);
 
         expect_told(&replicas[i], "/readyz", reply);
-        cr_expect_eq(replica_metric(&replicas[i], "conversations_threads_standing"), 1);
+        cr_expect_eq(replica_metric(&replicas[i], "conversations_threads_hung"), 1);
     }
     for (size_t i = 0; i < CASES; i++)
         expect_told(&replicas[i], "/livez", format("thread %s", cases[i].thread));

@@ -242,7 +242,7 @@ Test(outage, a_broker_that_hangs_is_refused_at_once_and_leaves_nothing)
 /* Halts the broker for a moment. True if the gateway held a request meanwhile and it succeeded. */
 static bool outlast_a_moment(const struct replica *gateway, const struct org *org)
 {
-    static const char *const held = "conversations_gateway_calls_held_total";
+    static const char *const held = "conversations_gateway_calls_parked_total";
     struct connection_response response;
     const long long before = replica_metric(gateway, held);
     const char *request = format("GET /api/v1/ping HTTP/1.1\r\nHost: localhost\r\n"

@@ -1,7 +1,9 @@
 /*
- * Every process is restarted under load, one after the other, with two of each and a load balancer
- * in front of the gateways: no request fails, and the audit log has them all. (lifecycle_test.c
- * tests how a dashboard ends.) TEST_LONG=1: five times the rate.
+ * An upgrade under load, with two processes of each service and a load balancer in front of the
+ * gateways: a next version's migrations are applied, and then every process is restarted, one after
+ * the other. No request fails, and the audit log has them all. The programs are those of this
+ * version: they know nothing of the migrations, whether they ran before or start after them.
+ * (lifecycle_test.c tests how a dashboard ends.) TEST_LONG=1: five times the rate.
  */
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -12,15 +14,36 @@
 #include "tests/support/balancer.h"
 #include "tests/support/load.h"
 #include "tests/support/measure.h"
+#include "tests/support/own_stack.h"
 #include "tests/support/replica.h"
+#include "tests/support/sql.h"
 
-TestSuite(rolling, .init = stack_have_alone);
+/* A stack of its own, since nothing takes the migrations back. */
+static void start(void)
+{
+    const char *dashboard = format("DASHBOARD_PORT=%d", stack_gateway_port() + 8);
+
+    stack_have_alone();
+    own_stack_start("rolling", (const char *const[]){"REPLICAS_GATEWAY=2", dashboard, NULL});
+}
+
+TestSuite(rolling, .init = start, .fini = own_stack_stop);
 
 enum { RATE = 60, LONG_RATE = 300, READY_WITHIN_MS = 10000, N_SERVICES = 5 };
 
 static const char *const services[N_SERVICES] = {"access", "conversation", "search", "audit",
                                                  "webhook"};
 static const char *const as_they_are[] = {NULL};
+
+static void migrate(void)
+{
+    const char *program = stack_program("../tests/support/programs/migrate_next");
+
+    cr_assert_eq(system(format("DATABASE_URL='%s' %s >>%s/log/migrate-of-tests.log 2>&1",
+                               stack_setting("DATABASE_URL"), program, stack_setting("RUN_DIR"))),
+                 0);
+    cr_assert_eq(sql_integer("SELECT count(*) FROM migration.applied WHERE number = 2", NULL), 5);
+}
 
 /* Ends a process; the stack's supervisor starts it again under its name. */
 static void restart(const char *name, int by)
@@ -29,7 +52,7 @@ static void restart(const char *name, int by)
     cr_assert(replicas_of_stack_await_ready(READY_WITHIN_MS), "%s did not come back", name);
 }
 
-Test(rolling, restarts_of_every_process_cost_no_request)
+Test(rolling, migrations_and_restarts_of_every_process_cost_no_request)
 {
     const struct balanced gateways[] = {
         {stack_gateway_port(), replica_of_stack("gateway-0").admin_port},
@@ -47,6 +70,9 @@ Test(rolling, restarts_of_every_process_cost_no_request)
     balancer_await_all();
     began_us = clock_mono_us();
     load = load_start_at(base, &org, long_form_or(LONG_RATE, RATE));
+    cr_assert(load_await_served(load, 20, READY_WITHIN_MS));
+    migrate();
+    fprintf(stderr, "migrated at %lld ms\n", (long long)(clock_mono_us() - began_us) / 1000);
     for (int i = 0; i < N_SERVICES; i++) {
         restart(format("%s-0", services[i]), SIGTERM);
         replica_stop(&seconds[i]);

@@ -58,9 +58,9 @@ static void expect_failure(const char *settings, const char *reply)
 Test(stack_beside, up_says_at_once_which_setting_a_program_does_not_take)
 {
     expect_failure("TRUSTED_PROXIES=10.0.0.0/8,foo",
-                   "TRUSTED_PROXIES must be networks.*\"wrong\":\"foo\"");
+                   "TRUSTED_PROXIES must be networks.*\"invalid\":\"foo\"");
     expect_failure("WEBHOOK_ALLOW_CIDRS=foo",
-                   "WEBHOOK_ALLOW_CIDRS must be networks.*\"wrong\":\"foo\"");
+                   "WEBHOOK_ALLOW_CIDRS must be networks.*\"invalid\":\"foo\"");
 }
 
 Test(stack_beside, up_refuses_an_invalid_port_before_anything_starts)

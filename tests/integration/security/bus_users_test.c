@@ -33,7 +33,9 @@ static void set_password(const char *user, const char *suffix, const char *passw
     char *name = format("NATS_%s%s_PASSWORD", user, suffix);
 
     for (char *p = name; *p != '\0'; p++)
-        if (*p >= 'a' && *p <= 'z')
+        if (*p == '-')
+            *p = '_';
+        else if (*p >= 'a' && *p <= 'z')
             *p = (char)(*p - 'a' + 'A');
     setenv(name, password, 1);
 }
@@ -50,6 +52,7 @@ static void start_private(struct nats_server *server)
     nats_server_start(server);
 }
 
+/* As to a stock client. */
 Test(bus_users, allow_a_service_one_reply_to_each_message_at_its_reply_subject)
 {
     struct nats_server server;
@@ -69,6 +72,35 @@ Test(bus_users, allow_a_service_one_reply_to_each_message_at_its_reply_subject)
     cr_expect_not(nats_client_may_publish(&search, "_INBOX.gateway.a.1.1"));
     nats_client_close(&gateway);
     nats_client_close(&search);
+    nats_server_stop(&server);
+}
+
+/* As to our own programs: over any connection of the service, as often as needed, and no other
+   service in its place. */
+Test(bus_users, allow_a_service_to_reply_over_another_connection_to_its_own_commands)
+{
+    static const char reply_to[] = "_INBOX.gateway.a.v1.search.conversations.1";
+    struct nats_server server;
+    struct nats_client gateway, search, other, audit;
+
+    start_private(&server);
+    cr_assert(nats_client_open(&gateway, server.port, "gateway", "first"));
+    cr_assert(nats_client_open(&search, server.port, "search", "first"));
+    cr_assert(nats_client_open(&other, server.port, "search", "first"));
+    cr_assert(nats_client_open(&audit, server.port, "audit", "first"));
+    nats_client_subscribe(&gateway, "_INBOX.gateway.>", NULL);
+    nats_client_subscribe(&search, SUBJECT_SEARCH, "search");
+    nats_client_publish(&gateway, SUBJECT_SEARCH_CONVERSATIONS, reply_to);
+    nats_client_await(&search, SUBJECT_SEARCH_CONVERSATIONS);
+    cr_expect_not(nats_client_may_publish(&audit, reply_to));
+    for (int i = 0; i < 2; i++) {
+        nats_client_publish(&other, reply_to, NULL);
+        nats_client_await(&gateway, reply_to);
+    }
+    nats_client_close(&gateway);
+    nats_client_close(&search);
+    nats_client_close(&other);
+    nats_client_close(&audit);
     nats_server_stop(&server);
 }
 
@@ -92,7 +124,7 @@ Test(bus_users, get_distinct_errors_from_convctl)
 
     start_private(&server);
     cr_expect_str_eq(convctl_as(&server, "operator:wrong"), "unauthorized");
-    cr_expect_str_eq(convctl_as(&server, "neighbour:first"), "forbidden");
+    cr_expect_str_eq(convctl_as(&server, "external:first"), "forbidden");
     cr_expect_str_eq(convctl_as(&server, "operator:first"), "service_unavailable");
     nats_server_stop(&server);
 }

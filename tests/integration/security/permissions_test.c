@@ -43,12 +43,6 @@ static bool fits(const char *mailbox, const char *subject)
     return strncmp(mailbox, subject, strlen(mailbox) - 1) == 0;
 }
 
-/* Bundles of a command have a subject of their own. */
-static const char *subject_of(const struct bus_permission *p)
-{
-    return p->kind == BUS_BUNDLE ? format("%s.bundle", p->subject) : p->subject;
-}
-
 /* A command arrives at the mailbox that its subject fits. */
 static bool takes_in(enum bus_user user, const char *subject)
 {
@@ -64,11 +58,10 @@ static bool takes_in(enum bus_user user, const char *subject)
 static void try_subject(struct nats_client *client, enum bus_user user,
                         const struct bus_permission *p)
 {
-    const char *name = bus_user_name(user), *subject = subject_of(p);
+    const char *name = bus_user_name(user), *subject = p->subject;
     const bool sends = p->senders >> user & 1;
     const bool hears = p->kind == BUS_NOTICE && p->listeners >> user & 1;
-    const bool takes = p->kind == BUS_BUNDLE ? (p->listeners >> user & 1) != 0
-                                             : p->kind != BUS_NOTICE && takes_in(user, p->subject);
+    const bool takes = p->kind != BUS_NOTICE && takes_in(user, p->subject);
 
     cr_expect_eq(nats_client_may_publish(client, subject), sends, "%s publishes %s", name, subject);
     cr_expect_eq(nats_client_may_subscribe(client, subject, NULL), hears, "%s hears %s", name,
@@ -125,26 +118,40 @@ Test(permissions, reach_no_inbox_but_ones_own)
     }
 }
 
-/* A service may send one reply to a message, but a bundle needs several: at the subjects of these
-   replies the bundle's service may publish, and no other. */
-static void try_replies(struct nats_client *client, enum bus_user user,
-                        const struct bus_permission *bundle, enum bus_user asker)
+/* The mailbox at which a command arrives. */
+static const struct bus_permission *mailbox_of(const char *subject)
 {
-    const char *inbox = bus_user_inbox(asker), *name = bus_user_name(user);
-    const bool asks = bundle->senders >> asker & 1;
-    const bool is_own = user == asker && bus_user_asks(user);
-    const bool answers = asks && bundle->listeners >> user & 1;
+    size_t i = 0;
 
-    cr_expect_eq(nats_client_may_publish(client, format("%s.a.%s.1", inbox, bundle->subject)),
-                 is_own || answers, "%s answers %s to %s", name, bundle->subject, inbox);
-    cr_expect_eq(
-        nats_client_may_subscribe(client, format("%s.a.%s.1", inbox, bundle->subject), NULL),
-        is_own, "%s hears answers to %s at %s", name, bundle->subject, inbox);
-    cr_expect_eq(nats_client_may_publish(client, format("%s.a.1.%s.1", inbox, bundle->subject)),
-                 is_own, "%s elsewhere at %s", name, inbox);
+    while (bus_permissions[i].kind != BUS_MAILBOX || !fits(bus_permissions[i].subject, subject))
+        cr_assert_lt(++i, n_bus_permissions, "%s", subject);
+    return &bus_permissions[i];
 }
 
-Test(permissions, allow_a_service_to_answer_bundles_only_of_its_own_commands)
+/* Replies come to a subject of the asker's inbox that names the command: there the service of that
+   command may publish, and no other. */
+static void try_replies(struct nats_client *client, enum bus_user user,
+                        const struct bus_permission *command, enum bus_user asker)
+{
+    const char *inbox = bus_user_inbox(asker), *name = bus_user_name(user);
+    const bool is_own = user == asker && bus_user_asks(user);
+    const struct bus_permission *mailbox = mailbox_of(command->subject);
+    const bool answers = bus_user_asks_at(asker, mailbox) && takes_in(user, command->subject);
+
+    cr_expect_eq(nats_client_may_publish(client, format("%s.a.%s.1", inbox, command->subject)),
+                 is_own || answers, "%s answers %s to %s", name, command->subject, inbox);
+    if (!answers)
+        return;
+    cr_expect_not(
+        nats_client_may_subscribe(client, format("%s.a.%s.1", inbox, command->subject), NULL),
+        "%s hears answers to %s at %s", name, command->subject, inbox);
+    cr_expect_not(nats_client_may_publish(client, format("%s.a.1.%s.1", inbox, command->subject)),
+                  "%s elsewhere at %s", name, inbox);
+    cr_expect_not(nats_client_may_publish(client, format("%s.a.%s.1.1", inbox, command->subject)),
+                  "%s elsewhere at %s", name, inbox);
+}
+
+Test(permissions, allow_a_service_to_answer_only_its_own_commands)
 {
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
         struct nats_client client;
@@ -152,8 +159,24 @@ Test(permissions, allow_a_service_to_answer_bundles_only_of_its_own_commands)
         open_as(&client, user);
         for (size_t i = 0; i < n_bus_permissions; i++)
             for (enum bus_user asker = 0;
-                 bus_permissions[i].kind == BUS_BUNDLE && asker < BUS_USER_COUNT; asker++)
+                 bus_permissions[i].kind == BUS_COMMAND && asker < BUS_USER_COUNT; asker++)
                 try_replies(&client, user, &bus_permissions[i], asker);
+        nats_client_close(&client);
+    }
+}
+
+Test(permissions, allow_only_access_to_tell_the_time)
+{
+    for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
+        struct nats_client client;
+
+        open_as(&client, user);
+        for (enum bus_user asker = 0; asker < BUS_USER_COUNT; asker++)
+            cr_expect_eq(nats_client_may_publish(&client, format("%s.a." BUS_CLOCK_SUBJECT ".1",
+                                                                 bus_user_inbox(asker))),
+                         (user == asker && bus_user_asks(user)) ||
+                             (user == BUS_USER_ACCESS && bus_user_checks_clock(asker)),
+                         "%s to %s", bus_user_name(user), bus_user_name(asker));
         nats_client_close(&client);
     }
 }
@@ -252,11 +275,11 @@ Test(permissions, keep_the_services_apart)
         /* Access sends its changes to the change log; the command only appends to it. */
         if (p->kind == BUS_COMMAND && strcmp(p->subject, SUBJECT_AUDIT_RECORD) == 0)
             cr_expect_eq(p->senders, 1U << BUS_USER_ACCESS);
-        else if (p->kind == BUS_COMMAND || p->kind == BUS_BUNDLE)
+        else if (p->kind == BUS_COMMAND)
             cr_expect_eq(p->senders & services, 0U, "a service may command %s", p->subject);
         else if (p->kind == BUS_NOTICE)
             cr_expect_eq(p->senders & edge, 0U, "the edge may announce %s", p->subject);
-        if (p->senders & 1U << BUS_USER_NEIGHBOUR)
+        if (p->senders & 1U << BUS_USER_EXTERNAL)
             cr_expect(strcmp(p->subject, SUBJECT_WEBHOOK_PUBLISH) == 0 ||
                           strcmp(p->subject, SUBJECT_ACCESS_ORG_CELL) == 0,
                       "%s", p->subject);

@@ -22,23 +22,21 @@ static const struct grant {
 } grants[] = {
     {"conversation", "audit.entries", "INSERT"},
     {"search", "audit.entries", "INSERT"},
-    {"access", "audit.changes", "INSERT"},
     {"conversation", "audit.changes", "INSERT"},
     {"webhook", "audit.changes", "INSERT"},
-    {"conversation", "audit.moving", "SELECT"}, /* which organizations another cell serves */
-    {"conversation", "audit.closed", "SELECT"},
-    {"search", "audit.moving", "SELECT"},
-    {"search", "audit.closed", "SELECT"},
-    {"webhook", "audit.moving", "SELECT"},
-    {"webhook", "audit.closed", "SELECT"},
-    {"webhook", "audit.paused", "SELECT"},
+    {"audit", "cell.moves", "SELECT"}, /* which organizations another cell serves */
+    {"audit", "cell.closed", "SELECT"},
+    {"conversation", "cell.moves", "SELECT"},
+    {"conversation", "cell.closed", "SELECT"},
+    {"search", "cell.moves", "SELECT"},
+    {"search", "cell.closed", "SELECT"},
+    {"webhook", "cell.moves", "SELECT"},
+    {"webhook", "cell.closed", "SELECT"},
+    {"webhook", "cell.paused", "SELECT"},
     {"conversation", "audit.numbering", "SELECT"},
     {"webhook", "audit.numbering", "SELECT"},
     {"conversation", "webhook.events", "INSERT"},
     {"conversation", "webhook.wanted_events", "SELECT"},
-    {"audit", "access.organizations", "SELECT"}, /* the id alone, see below */
-    {"conversation", "access.organizations", "SELECT"},
-    {"webhook", "access.organizations", "SELECT"},
     {"search", "conversation.conversations", "SELECT"},
     {"search", "conversation.contacts", "SELECT"},
 };
@@ -249,7 +247,7 @@ Test(roles, take_no_lock_that_is_another_services)
 
 /* The sequences that a service may use and the SECURITY DEFINER functions, which run as the
    administrator, that it may call: in its own schema ($1 true) or in others. Leaves out
-   end_hung_sessions(), which all services may call. */
+   end_hung_sessions(), which all services may call, and cell.expire(), which audit may. */
 static const char of_others[] =
     "SELECT format('%s: %s.%s', r.rolname, n.nspname, o.name)"
     "  FROM (SELECT relnamespace AS schema, relname AS name, oid, true AS is_sequence"
@@ -260,6 +258,7 @@ static const char of_others[] =
     "   AND CASE WHEN o.is_sequence THEN has_sequence_privilege(r.oid, o.oid, 'USAGE, UPDATE')"
     "            ELSE has_function_privilege(r.oid, o.oid, 'EXECUTE') END"
     "   AND (n.nspname, o.name) <> ('migration', 'end_hung_sessions')"
+    "   AND (r.rolname, n.nspname, o.name) <> ('conv_audit', 'cell', 'expire')"
     "   AND (r.rolname = 'conv_' || n.nspname) = $1::boolean";
 
 Test(roles, use_no_sequence_and_no_function_of_the_administrator_but_their_own)
@@ -275,21 +274,6 @@ Test(roles, use_no_sequence_and_no_function_of_the_administrator_but_their_own)
             cr_expect_fail("%s", PQgetvalue(result, row, 0));
         cr_expect(!is_own || PQntuples(result) > 5);
         PQclear(result);
-        PQfinish(conn);
-    }
-}
-
-Test(roles, see_of_organizations_whether_they_exist_and_nothing_else)
-{
-    static const char *const columns[] = {"*", "name", "plan", "ip_allowlist", "ctid"};
-
-    for (size_t s = 0; s < N_SERVICES; s++) {
-        PGconn *conn = connected(services[s]);
-
-        for (size_t c = 0; c < ARRAY_SIZE(columns); c++)
-            if (strcmp(services[s], "access") != 0)
-                expect_denied(conn, services[s],
-                              format("SELECT %s FROM access.organizations LIMIT 1", columns[c]));
         PQfinish(conn);
     }
 }
@@ -332,6 +316,7 @@ Test(roles, make_drop_and_take_over_nothing)
             if (o != s)
                 expect_denied(conn, services[s], format("SET ROLE conv_%s", services[o]));
         }
+        try_schema(conn, services[s], "cell");
         try_schema(conn, services[s], "public");
         /* These cannot run in a transaction. */
         cr_expect_str_eq(state_of(conn, "CREATE DATABASE x"), "42501", "%s", services[s]);

@@ -27,7 +27,7 @@ static const char *sealed_now(void)
                                      endpoint)));
 }
 
-static bool is_sealed_anew(void *closure)
+static bool is_rekeyed(void *closure)
 {
     return strcmp(sealed_now(), closure) != 0;
 }
@@ -90,7 +90,7 @@ Test(rotation, of_the_webhook_key_encrypts_all_secrets_again)
 
         second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY,
                                 format("WEBHOOK_SECRET_KEY_PREVIOUS=%s", old));
-        cr_assert(stack_wait(is_sealed_anew, (void *)before, 20000));
+        cr_assert(stack_wait(is_rekeyed, (void *)before, 20000));
         replica_stop(&webhook);
     }
     second_deployment_start(deployment, &webhook, "webhook", "WEBHOOK_SECRET_KEY=" NEW_KEY, NULL);

@@ -95,7 +95,7 @@ static void expect_made_again(const struct org *org)
                              " AND 1 <> (SELECT count(*) FROM webhook.deliveries n"
                              "            WHERE n.organization_id = d.organization_id"
                              "              AND n.previous_id = d.id AND n.event_id = d.event_id"
-                             "              AND n.id <> d.id AND n.cause = 'again')",
+                             "              AND n.id <> d.id AND n.cause = 'recovery')",
                              org->id, NULL),
                  0);
 }

@@ -95,7 +95,7 @@ Test(webhook_deliver, web_chat_announces_and_other_channels_do_not)
     cr_assert_eq(receiver_count(receiver, "/ok"), 1);
 }
 
-Test(webhook_deliver, an_operators_takeover_and_events_of_neighbours_arrive)
+Test(webhook_deliver, an_operators_takeover_and_events_of_external_systems_arrive)
 {
     struct receiver *receiver = receiver_start("good");
     struct org org;
@@ -298,7 +298,7 @@ Test(webhook_deliver, nothing_of_one_organization_reaches_another)
     cr_assert_eq(convctl_fails(code, "webhook", "delete", "--org", other.id, webhook.id, NULL), 1);
 }
 
-Test(webhook_deliver, malformed_events_of_neighbours_are_refused)
+Test(webhook_deliver, malformed_events_of_external_systems_are_refused)
 {
     static const char *const bad[][2] = {
         {"conversation.created", "{\"id\":\"x\",\"channel\":\"api\",\"status\":\"active\"}"},

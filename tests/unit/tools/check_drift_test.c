@@ -173,12 +173,12 @@ Test(check_drift, finds_a_body_that_is_read_without_an_end_or_a_size_and_secrets
 {
     edit("services/access/passwords.c", "/FIELDS_END/d");
     edit("services/access/passwords.c", "/has_secrets/d");
-    edit("services/access/session.c", "/has_secrets/d");
+    edit("services/access/sign_in.c", "/has_secrets/d");
     edit("services/access/member.c", "/has_secrets/d");
     edit("services/webhook/endpoint.c", "/= delete_fields/{n;s/sizeof\\(.*\\)/0/}");
     EXPECT("check-contract", "services/access/passwords.c: fields does not end with FIELDS_END",
            "services/access/passwords.c: access_password reads password and does not have",
-           "services/access/session.c: access_sign_in reads password and does not have",
+           "services/access/sign_in.c: access_sign_in reads password and does not have",
            "services/access/member.c: access_invitation reads token and does not have has_secrets",
            "services/access/member.c: access_user_create reads password and does not have",
            "services/webhook/endpoint.c: webhook_endpoint_delete has fields and no input_size");

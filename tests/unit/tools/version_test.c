@@ -190,4 +190,8 @@ Test(version, is_set_wherever_it_is_named)
     expect("grep -rF 9.8.7-dev clients | wc -l", "5");
     cr_expect_eq(run("tools/version --set 9.8"), 2);
     expect("cat VERSION", "9.8.7-dev");
+    cr_assert_eq(run("echo '\"version\": \"9.8.7-dev\"' >>clients/typescript/package-lock.json &&"
+                     " tools/version --set 9.8.7"),
+                 0, "%s", printed);
+    expect("grep -cF 9.8.7-dev clients/typescript/package-lock.json", "1");
 }

@@ -112,9 +112,6 @@ export async function getAll(address, signal, listOf = (answer) => answer) {
   for (;;) {
     const page = listOf(await get(address + query({before: all.at(-1)?.id}), signal));
 
-    /* The previous version of access does not page members: it sends the same list each time. */
-    if (page.length > 0 && page.at(-1).id === all.at(-1)?.id)
-      return all;
     all.push(...page);
     if (page.length < PAGE_MIN)
       return all;

@@ -161,9 +161,9 @@ Test(actor_batches, works_with_one_connection_if_there_is_no_other)
     actor_free(actor);
     actor = NULL;
     postgres_do(url, "CREATE ROLE alone LOGIN CONNECTION LIMIT 1;"
-                     "GRANT ALL ON ALL TABLES IN SCHEMA audit, public TO alone;"
+                     "GRANT ALL ON ALL TABLES IN SCHEMA audit, cell, public TO alone;"
                      "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO alone;"
-                     "GRANT USAGE ON SCHEMA audit, migration TO alone");
+                     "GRANT USAGE ON SCHEMA audit, cell, migration TO alone");
     postgres_url_as(&database, "alone", alone);
     actor_url = alone;
     start_actor(0);

@@ -35,6 +35,11 @@ static struct actor *lane; /* the actor's, if a test has started one */
 static struct command_client *client;
 static PGconn *gate; /* holds commands back by a lock that the sample service's `block` waits for */
 
+static inline bool has_database(const struct actor *of)
+{
+    return actor_database_trouble(of) == NULL;
+}
+
 /* Repeats a command until `answer` is in its reply. */
 static inline void ask_until(const char *body, const char *answer)
 {
@@ -63,7 +68,7 @@ static inline void start_actor_of(const struct service *service, size_t mailbox_
         .slow_lane = lane,
     });
     cr_assert_not_null(actor);
-    while (actor_bus_trouble(actor) != NULL || !actor_database_is_up(actor))
+    while (actor_bus_trouble(actor) != NULL || !has_database(actor))
         usleep(1000);
     ask_until("", "parameter_not_found "); /* a connection does not imply a subscription yet */
     command_client_reset(client);
@@ -82,7 +87,7 @@ static inline void start_lane_of(const struct service *service, size_t mailbox_m
         .is_slow_lane = true,
     });
     cr_assert_not_null(lane);
-    while (actor_bus_trouble(lane) != NULL || !actor_database_is_up(lane))
+    while (actor_bus_trouble(lane) != NULL || !has_database(lane))
         usleep(1000);
 }
 

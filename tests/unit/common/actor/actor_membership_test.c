@@ -53,7 +53,7 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     snprintf(database.url, sizeof(database.url), "%s", own.url);
     start_actor(0);
 
@@ -62,9 +62,9 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
         command_client_reset(client);
         answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
         cr_assert(strstr(answer, "unavailable ") != NULL ||
-                      (!actor_database_is_up(actor) && strcmp(answer, "no responders") == 0),
+                      (!has_database(actor) && strcmp(answer, "no responders") == 0),
                   "%s", answer);
-    } while (actor_database_is_up(actor));
+    } while (has_database(actor));
     ask_until("x", "no responders");
     /* A command that waited for a reply would wait until its deadline. */
     start_us = clock_mono_us();
@@ -73,7 +73,7 @@ Test(actor_membership, answers_at_once_while_the_database_is_down_and_heals_by_i
     cr_assert_lt(clock_mono_us() - start_us, COMMAND_CLIENT_TIMEOUT_MS * 1000 / 2);
     postgres_server_start(&own);
     ask_until("x", "created x");
-    cr_assert(actor_database_is_up(actor));
+    cr_assert(has_database(actor));
     cr_assert_eq(count("SELECT count(*) FROM sample"), 1);
     PQfinish(gate);
     gate = NULL;
@@ -102,7 +102,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_a_standby
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     snprintf(database.url, sizeof(database.url), "%s", own.url);
     start_actor(0);
     postgres_server_demote(&own);
@@ -163,7 +163,7 @@ static void start_with_tcp_proxy(void)
 
 static void await_loss_of(const struct actor *whose)
 {
-    while (actor_database_is_up(whose))
+    while (has_database(whose))
         usleep(1000);
 }
 
@@ -174,7 +174,7 @@ static void await_loss(void)
 
 static void await_return(void)
 {
-    while (!actor_database_is_up(actor))
+    while (!has_database(actor))
         usleep(1000);
 }
 
@@ -241,8 +241,7 @@ static void expect_only_the_other_to_answer(const struct actor *cut)
 {
     const int64_t until_us = clock_mono_us() + HEALED_US;
 
-    for (int in_a_row = 0; in_a_row < 100 || actor_database_is_up(cut);
-         command_client_reset(client)) {
+    for (int in_a_row = 0; in_a_row < 100 || has_database(cut); command_client_reset(client)) {
         const char *answer = command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL);
 
         cr_assert_str_neq(answer, "no responders");
@@ -259,7 +258,7 @@ Test(actor_membership, leaves_commands_to_others_while_its_database_is_away)
 
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     cut = actor_start(&(struct actor_options){.service = &sample_service,
                                               .metrics = metrics,
                                               .name = "sample-1",
@@ -336,7 +335,7 @@ Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
     actor_free(actor);
     postgres_server_prepare(&own);
     postgres_server_start(&own);
-    postgres_do(own.url, sample_schema);
+    postgres_fill(own.url, &sample_template);
     postgres_server_crash(&own);
     actor = actor_start(&(struct actor_options){.service = &sample_service,
                                                 .metrics = metrics,
@@ -356,7 +355,7 @@ Test(actor_membership, leaves_commands_to_others_until_its_database_is_there)
         command_client_reset(client);
     while (strcmp(command_client_call(client, SAMPLE_PUT, "x", COMMAND_NORMAL), "no responders") ==
            0);
-    cr_assert(actor_database_is_up(actor));
+    cr_assert(has_database(actor));
     cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "y", COMMAND_NORMAL), "created y");
     actor_free(actor);
     actor = NULL;

@@ -59,6 +59,14 @@ Test(actor_slow_lane, runs_what_a_slow_organization_asks_for)
     cr_assert_eq(count("SELECT count(*) FROM audit.entries"), 5);
 }
 
+/* The lane may not answer them. */
+Test(actor_slow_lane, leaves_commands_of_stock_clients_to_the_actor)
+{
+    be_slow();
+    cr_assert_str_eq(command_client_call(client, SAMPLE_PUT, "two", COMMAND_PLAIN), "created two");
+    cr_assert_eq(in_lane(), 0);
+}
+
 Test(actor_slow_lane, does_not_keep_other_commands_waiting)
 {
     be_slow();
@@ -77,7 +85,7 @@ Test(actor_slow_lane, does_not_keep_other_commands_waiting)
     cr_assert_eq(in_lane(), 1 + 10);
 }
 
-Test(actor_slow_lane, takes_commands_that_already_wait)
+static void hold_back_one_by_one(void)
 {
     static struct service one_by_one;
 
@@ -85,6 +93,11 @@ Test(actor_slow_lane, takes_commands_that_already_wait)
     one_by_one.batch_max = 1;
     start_again(&one_by_one, 0);
     hold_back();
+}
+
+Test(actor_slow_lane, takes_commands_that_already_wait)
+{
+    hold_back_one_by_one();
     command_client_send(client, SAMPLE_PUT, "costs-5000", COMMAND_NORMAL);
     for (int i = 0; i < 10; i++)
         command_client_send_number(client, SAMPLE_PUT, "item-%d", i);
@@ -92,6 +105,21 @@ Test(actor_slow_lane, takes_commands_that_already_wait)
     command_client_await(client, 2 + 10);
     cr_assert_eq(command_client_count(client, "created"), 2 + 10);
     cr_assert_eq(in_lane(), 10);
+}
+
+Test(actor_slow_lane, takes_no_commands_of_stock_clients_that_already_wait)
+{
+    static const char *const bodies[] = {"costs-5000", "one", "two", "three"};
+
+    hold_back_one_by_one();
+    for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
+        command_client_send(client, SAMPLE_PUT, bodies[i], i == 2 ? COMMAND_PLAIN : COMMAND_NORMAL);
+        push();
+    }
+    let_go();
+    command_client_await(client, 1 + 4);
+    cr_assert_eq(command_client_count(client, "created"), 1 + 4);
+    cr_assert_eq(in_lane(), 1, "the one before it");
 }
 
 Test(actor_slow_lane, takes_commands_with_large_bodies)

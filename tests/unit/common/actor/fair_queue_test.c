@@ -10,7 +10,7 @@
 enum { MAX = 64, MAX_BYTES = 10000, BATCH_MAX = 16, BATCH_BYTES = 4000 };
 
 static struct fair_queue queue;
-static struct waiting batch[BATCH_MAX];
+static struct waiting *batch[BATCH_MAX];
 static size_t n_batch;
 static int64_t now_us = 1000000000;
 
@@ -88,7 +88,7 @@ static void take(size_t max)
 static void charge(uint32_t cost, size_t bytes)
 {
     for (size_t i = 0; i < n_batch; i++)
-        fair_queue_charge(&queue, batch[i].flow, cost, bytes, now_us);
+        fair_queue_end(&queue, batch[i], cost, bytes, now_us);
 }
 
 static size_t count(char organization)
@@ -96,7 +96,7 @@ static size_t count(char organization)
     size_t n = 0;
 
     for (size_t i = 0; i < n_batch; i++)
-        n += organization_of(&batch[i]) == organization;
+        n += organization_of(batch[i]) == organization;
     return n;
 }
 
@@ -113,7 +113,7 @@ static void expect_batch(const char *organizations)
 {
     cr_assert_eq(n_batch, strlen(organizations), "%zu", n_batch);
     for (size_t i = 0; i < n_batch; i++)
-        cr_assert_eq(organization_of(&batch[i]), organizations[i], "%zu", i);
+        cr_assert_eq(organization_of(batch[i]), organizations[i], "%zu", i);
 }
 
 /* -- in turn --------------------------------------------------------------------------------- */
@@ -126,7 +126,7 @@ Test(fair_queue, returns_waiting_commands_in_order)
         take(BATCH_MAX);
         cr_assert_gt(n_batch, 0);
         for (size_t i = 0; i < n_batch; i++)
-            cr_assert_eq(number_of(&batch[i]), expected++);
+            cr_assert_eq(number_of(batch[i]), expected++);
         charge(1, 0);
     }
     take(BATCH_MAX);
@@ -202,7 +202,7 @@ Test(fair_queue, rejects_the_newest_of_the_flow_with_most)
     cr_assert_eq(number_of(&excess), MAX - 6);
     cr_assert_eq(press_in('a', 99, 1, &excess), 1);
     cr_assert_eq(number_of(&excess), 99, "it is the newest itself");
-    cr_assert_eq(queue.n, MAX);
+    cr_assert_eq(fair_queue_waiting(&queue), MAX);
 }
 
 Test(fair_queue, bounds_bytes_too)
@@ -219,7 +219,7 @@ Test(fair_queue, bounds_bytes_too)
     cr_assert_not(add_sized('b', 11, 1000, &excess));
     cr_assert_eq(press_in('a', 2, 3000, &excess), 1);
     cr_assert_eq(number_of(&excess), 2);
-    cr_assert_leq(queue.bytes, MAX_BYTES);
+    cr_assert_leq(queue.flows.bytes, MAX_BYTES);
 }
 
 /* The newest messages of the organization with the most may be much smaller than the new one. */
@@ -233,11 +233,11 @@ Test(fair_queue, makes_room_for_all_bytes_that_come)
         cr_assert_not(add_sized('a', i, 10, &excess));
     cr_assert_eq(press_in('b', 0, 2000, &excess), 20 + 1);
     cr_assert_eq(number_of(&excess), 2);
-    cr_assert_eq(queue.bytes, 3000 + 3000 + 2000);
+    cr_assert_eq(queue.flows.bytes, 3000 + 3000 + 2000);
     for (int i = 1; i < 10; i++) {
         press_in('b', i, 1500, &excess);
         press_in('c', i, 1500, &excess);
-        cr_assert_leq(queue.bytes, MAX_BYTES);
+        cr_assert_leq(queue.flows.bytes, MAX_BYTES);
     }
 }
 
@@ -254,7 +254,7 @@ Test(fair_queue, makes_expensive_organizations_wait_until_others_had_as_much)
     for (take(4); count('a') == 0; take(4)) {
         others += n_batch;
         charge(1, 0);
-        if (queue.n < 40)
+        if (fair_queue_waiting(&queue) < 40)
             add('b', 20);
     }
     cr_assert_eq(others + count('b'), 100, "%zu", others + count('b'));
@@ -337,8 +337,8 @@ Test(fair_queue, uses_the_expected_cost_of_a_returned_command)
     take(BATCH_MAX);
     cr_assert_eq(n_batch, 4);
     for (size_t i = n_batch; i-- > 0;) {
-        fair_queue_expect(batch[i].flow, BATCH_BYTES / 2 - 10);
-        fair_queue_give_back(&queue, &batch[i], now_us);
+        fair_queue_expect(batch[i], BATCH_BYTES / 2 - 10);
+        fair_queue_give_back(&queue, batch[i]);
     }
     take(BATCH_MAX);
     cr_assert_eq(n_batch, 2);
@@ -413,13 +413,13 @@ Test(fair_queue, tries_again_when_it_is_due_and_before_what_came_later)
     make_known('a', 1, 0);
     add('a', 3);
     take(1);
-    batch[0].n_tries = 1;
-    batch[0].due_us = now_us + 5000;
-    cr_assert(fair_queue_put_back(&queue, &batch[0]));
+    batch[0]->n_tries = 1;
+    batch[0]->due_us = now_us + 5000;
+    cr_assert(fair_queue_put_back(&queue, batch[0]));
     cr_assert_eq(fair_queue_due_in(&queue, now_us), 0);
     take(2);
-    cr_assert_eq(number_of(&batch[0]), 1);
-    cr_assert_eq(number_of(&batch[1]), 2);
+    cr_assert_eq(number_of(batch[0]), 1);
+    cr_assert_eq(number_of(batch[1]), 2);
     charge(1, 0);
     cr_assert_eq(fair_queue_due_in(&queue, now_us), 5000);
     take(1);
@@ -429,7 +429,7 @@ Test(fair_queue, tries_again_when_it_is_due_and_before_what_came_later)
     cr_assert_eq(fair_queue_due_in(&queue, now_us), 0);
     take(2);
     cr_assert_eq(n_batch, 2);
-    cr_assert_eq(batch[0].n_tries, 1);
+    cr_assert_eq(batch[0]->n_tries, 1);
     charge(1, 0);
     cr_assert_eq(fair_queue_due_in(&queue, now_us), -1);
 }
@@ -440,10 +440,10 @@ Test(fair_queue, takes_what_was_given_back_before_what_came_later)
     add('a', 3);
     take(2);
     for (size_t i = n_batch; i-- > 0;)
-        fair_queue_give_back(&queue, &batch[i], now_us);
+        fair_queue_give_back(&queue, batch[i]);
     take(3);
     for (int i = 0; i < 3; i++)
-        cr_assert_eq(number_of(&batch[i]), i);
+        cr_assert_eq(number_of(batch[i]), i);
     charge(1, 0);
 }
 
@@ -451,14 +451,14 @@ Test(fair_queue, takes_what_was_given_back_before_what_came_later)
    retried. */
 Test(fair_queue, has_room_for_returned_commands)
 {
-    struct waiting taken[2 * BATCH_MAX];
+    struct waiting *taken[2 * BATCH_MAX];
 
     make_known('a', 1, 0);
     for (int i = 0; i < PUT_BACK_MAX; i++) {
         add('a', 1);
         take(1);
-        batch[0].due_us = INT64_MAX;
-        cr_assert(fair_queue_put_back(&queue, &batch[0]));
+        batch[0]->due_us = INT64_MAX;
+        cr_assert(fair_queue_put_back(&queue, batch[0]));
     }
     for (int i = 0; i < 2; i++) {
         add('a', BATCH_MAX);
@@ -468,8 +468,8 @@ Test(fair_queue, has_room_for_returned_commands)
     }
     add('b', MAX);
     for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-        fair_queue_give_back(&queue, &taken[i], now_us);
-    cr_assert_eq(queue.n, PUT_BACK_MAX + MAX + 2 * BATCH_MAX);
+        fair_queue_give_back(&queue, taken[i]);
+    cr_assert_eq(fair_queue_waiting(&queue), PUT_BACK_MAX + MAX + 2 * BATCH_MAX);
 }
 
 /* Every message comes out once, whatever happens to it. */
@@ -499,26 +499,25 @@ Test(fair_queue, loses_nothing)
         do {
             take(1 + (size_t)rand() % BATCH_MAX);
             for (size_t i = 0; i < n_batch; i++) {
-                struct waiting *one = &batch[i];
+                struct waiting *one = batch[i];
 
                 cr_assert(is_there[(int)organization_of(one)][number_of(one)]);
                 one->due_us = now_us + rand() % 1000;
                 if (rand() % 3 == 0 && one->n_tries++ < 3 && fair_queue_put_back(&queue, one))
                     continue;
                 if (rand() % 9 == 0 && step < STEPS - 1) {
-                    fair_queue_give_back(&queue, one, now_us);
+                    fair_queue_give_back(&queue, one);
                     continue;
                 }
-                fair_queue_charge(&queue, one->flow, (uint32_t)rand() % 200, (size_t)rand() % 900,
-                                  now_us);
                 is_there[(int)organization_of(one)][number_of(one)] = false;
                 inside--;
+                fair_queue_end(&queue, one, (uint32_t)rand() % 200, (size_t)rand() % 900, now_us);
             }
-            cr_assert_eq(queue.n, inside);
+            cr_assert_eq(fair_queue_waiting(&queue), inside);
             now_us += 1000;
         } while (step == STEPS - 1 && fair_queue_due_in(&queue, now_us) >= 0);
     }
     cr_assert_eq(inside, 0);
-    cr_assert_eq(queue.bytes, 0);
+    cr_assert_eq(queue.flows.bytes, 0);
     cr_assert_gt(refused, 1000);
 }

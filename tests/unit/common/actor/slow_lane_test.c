@@ -11,7 +11,7 @@ static char messages[64];
 
 static void open_lane(void)
 {
-    lane = slow_lane_new(MAX, MAX_BYTES);
+    lane = slow_lane_new(NULL, MAX, MAX_BYTES);
 }
 
 static void close_lane(void)

@@ -101,3 +101,10 @@ Test(ascii, reads_exactly_as_many_lower_case_digits_as_it_is_asked_for)
     cr_assert(hex_read(STR("abcd"), read, sizeof(read)));
     cr_assert(read[0] == 0xab && read[1] == 0xcd);
 }
+
+Test(ascii, compares_without_regard_to_the_case_of_letters_only)
+{
+    cr_assert(str_equal_nocase(STR("BEARER"), STR("bearer")));
+    cr_assert_not(str_equal_nocase(STR("@"), STR("`")));
+    cr_assert_not(str_equal_nocase(STR("\xC3\x84"), STR("\xC3\xA4")));
+}

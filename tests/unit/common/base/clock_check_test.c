@@ -2,17 +2,17 @@
 
 #include <criterion/criterion.h>
 
-static int64_t apart_ms(const struct clock_check *check)
+static int64_t skew_ms(const struct clock_check *check)
 {
-    return clock_check_apart_ms(check, CLOCK_OF_ACCESS);
+    return clock_check_skew_ms(check, CLOCK_OF_ACCESS);
 }
 
 Test(clock_check, says_nothing_before_an_answer)
 {
     const struct clock_check check = {0};
 
-    cr_expect_eq(apart_ms(&check), 0);
-    cr_expect_eq(clock_seconds(apart_ms(&check)), 0);
+    cr_expect_eq(skew_ms(&check), 0);
+    cr_expect_eq(clock_seconds(skew_ms(&check)), 0);
     cr_expect_eq(clock_check_wrong_ms(&check), 0);
 }
 
@@ -34,15 +34,15 @@ Test(clock_check, distinguishes_ahead_from_behind)
 
     cr_expect_eq(ahead_ms, 5001);
     cr_expect_eq(clock_seconds(ahead_ms), 6);
-    cr_expect(clock_is_apart(ahead_ms));
+    cr_expect(clock_is_skewed(ahead_ms));
     cr_expect_eq(behind_ms, -5000);
     cr_expect_eq(clock_seconds(behind_ms), -5);
-    cr_expect_not(clock_is_apart(behind_ms));
+    cr_expect_not(clock_is_skewed(behind_ms));
 }
 
-static void note(struct clock_check *check, enum clock_witness witness, int64_t theirs_ms)
+static void note(struct clock_check *check, enum clock_source source, int64_t theirs_ms)
 {
-    clock_check_note(check, witness, 100000, 100000, theirs_ms);
+    clock_check_note(check, source, 100000, 100000, theirs_ms);
 }
 
 Test(clock_check, believes_the_nearest_of_three_answers)
@@ -50,14 +50,14 @@ Test(clock_check, believes_the_nearest_of_three_answers)
     struct clock_check check = {0};
 
     note(&check, CLOCK_OF_ACCESS, 160000);
-    cr_expect_eq(apart_ms(&check), -60000);
+    cr_expect_eq(skew_ms(&check), -60000);
     note(&check, CLOCK_OF_ACCESS, 99990);
     note(&check, CLOCK_OF_ACCESS, 160000);
-    cr_expect_eq(apart_ms(&check), 10);
+    cr_expect_eq(skew_ms(&check), 10);
     note(&check, CLOCK_OF_ACCESS, 160000);
-    cr_expect_eq(apart_ms(&check), 10);
+    cr_expect_eq(skew_ms(&check), 10);
     note(&check, CLOCK_OF_ACCESS, 170000);
-    cr_expect_eq(apart_ms(&check), -60000);
+    cr_expect_eq(skew_ms(&check), -60000);
 }
 
 /* Whose clock is wrong, if theirs show these times when ours shows 100 s. */
@@ -89,7 +89,7 @@ Test(clock_check, blames_nobody_if_there_are_two_clocks)
     cr_expect_eq(clock_check_wrong_ms(&check), -90000);
 }
 
-Test(clock_check, forgets_a_witness_that_says_nothing_for_a_minute)
+Test(clock_check, forgets_a_source_that_says_nothing_for_a_minute)
 {
     struct clock_check check = {0};
 
@@ -102,9 +102,23 @@ Test(clock_check, forgets_a_witness_that_says_nothing_for_a_minute)
         }
     }
     clock_check_ask(&check);
-    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_DATABASE), 0);
-    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_ACCESS), -90000);
+    cr_expect_eq(clock_check_skew_ms(&check, CLOCK_OF_DATABASE), 0);
+    cr_expect_eq(clock_check_skew_ms(&check, CLOCK_OF_ACCESS), -90000);
     cr_expect_eq(clock_check_wrong_ms(&check), 0);
     note(&check, CLOCK_OF_DATABASE, 110000);
-    cr_expect_eq(clock_check_apart_ms(&check, CLOCK_OF_DATABASE), -10000, "without the old ones");
+    cr_expect_eq(clock_check_skew_ms(&check, CLOCK_OF_DATABASE), -10000, "without the old ones");
+}
+
+Test(clock_check, confirms_a_jump_towards_all_that_are_known)
+{
+    struct clock_check check = {0};
+
+    cr_expect_not(clock_check_confirms(&check, 90000), "nobody is known");
+    note(&check, CLOCK_OF_ACCESS, 190000);
+    cr_expect(clock_check_confirms(&check, 90000));
+    cr_expect(clock_check_confirms(&check, 60000), "nearer than before");
+    cr_expect_not(clock_check_confirms(&check, -90000));
+    cr_expect_not(clock_check_confirms(&check, 3600000));
+    note(&check, CLOCK_OF_DATABASE, 100000);
+    cr_expect_not(clock_check_confirms(&check, 90000), "the database's clock has not been set");
 }

@@ -251,3 +251,24 @@ Test(network, around_an_address_cuts_within_a_byte)
     cr_assert(network_parse(STR("2001:db8:1:f000::/52"), &expected));
     cr_expect(network_equal(&around, &expected));
 }
+
+Test(network, that_is_another_has_another_key)
+{
+    static const char *const addresses[] = {
+        "192.0.2.0",      "192.0.2.1",    "192.0.3.0", "2001:db8:1::",
+        "2001:db8:1:1::", "2001:db8:2::", "::"};
+    struct network networks[2 * ARRAY_SIZE(addresses)];
+    uint8_t keys[ARRAY_SIZE(networks)][16];
+
+    for (size_t i = 0; i < ARRAY_SIZE(networks); i++) {
+        struct address address;
+
+        cr_assert(address_parse(str_of(addresses[i / 2]), &address));
+        networks[i] = i % 2 == 0 ? network_near(&address) : network_wide(&address);
+        network_key(&networks[i], keys[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(networks); i++)
+        for (size_t k = 0; k < i; k++)
+            cr_expect_eq(memcmp(keys[i], keys[k], sizeof(keys[i])) == 0,
+                         network_equal(&networks[i], &networks[k]), "%zu, %zu", i, k);
+}

@@ -16,13 +16,6 @@ Test(str, compares_all_bytes)
     cr_assert_not(str_equal(STR("ab"), STR("abc")));
 }
 
-Test(str, ignores_case_of_ascii_letters_only)
-{
-    cr_assert(str_equal_nocase(STR("BEARER"), STR("bearer")));
-    cr_assert_not(str_equal_nocase(STR("@"), STR("`")));
-    cr_assert_not(str_equal_nocase(STR("\xC3\x84"), STR("\xC3\xA4")));
-}
-
 Test(str, starts_with_itself_and_with_nothing)
 {
     cr_assert(str_starts(STR("abc"), STR("abc")));

@@ -269,3 +269,15 @@ Test(bundle, has_no_more_items_than_it_may)
     cr_assert_eq(count_of(bundle_bytes(&writer)), 0);
     bundle_release(&writer);
 }
+
+Test(bundle, overwrites_what_it_gives_up_on_request)
+{
+    static const char zeros[64];
+    struct bundle_writer writer = {.p = NULL};
+
+    bundle_wipe_what_is_freed();
+    bundle_add(&writer, 1, NULL, 0, STR("correct horse battery"));
+    bundle_clear(&writer);
+    cr_assert_eq(memcmp(writer.p, zeros, HEAD + 21), 0);
+    bundle_release(&writer);
+}

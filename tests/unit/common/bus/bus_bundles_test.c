@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/bus/bus_internal.h"
+#include "common/bus/bus_parts.h"
 #include "tests/unit/common/bus/bus_fixture.h"
 
 TestSuite(bus_bundles, .init = start_server, .fini = stop_server);
@@ -18,55 +18,26 @@ static bool are_up(void)
     return bus_is_up(clients[0]) && bus_is_up(clients[1]);
 }
 
-/* The first bundle over a link must be answered before another one is sent. */
-static void prove(struct bus_mailbox *mailbox)
-{
-    struct bus_message *message = NULL;
-
-    while ((message = bus_take(mailbox)) != NULL)
-        bus_message_free(message);
-    cr_assert_eq(bus_request_bundled(clients[0], "v1.thing.get", 0, NULL, 0, STR("proof")), ST_OK);
-    while (message == NULL || !is(bus_message_body(message), "proof")) {
-        bus_message_free(message);
-        cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
-    }
-    cr_assert_eq(bus_reply(clients[1], message, NULL, 0, STR("")), ST_OK);
-    bus_message_free(message);
-    cr_assert(EVENTUALLY(atomic_load(&replies.n) == 1));
-    bus_message_free(replies.message[0]);
-    atomic_store(&replies.n, 0);
-}
-
-/* Clients 0 and 1; the mailbox of the second takes bundles. */
+/* Clients 0 and 1, and a mailbox of the second. */
 static struct bus_mailbox *open_both(void)
 {
+    struct bus_message *message = NULL;
     struct bus_mailbox *mailbox;
 
     (void)open_end(0);
     mailbox = bus_serve(open_end(1), "v1.thing.get", "thing");
-    bus_serve_bundles(mailbox);
     bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
     cr_assert(EVENTUALLY(are_up()));
-    pump(); /* sends the subscriptions */
-    /* The server reads the two connections in any order. */
-    for (bool is_there = false; !is_there;) {
-        struct bus_message *message = NULL;
-
-        cr_assert_eq(bus_request(clients[0], "v1.thing.get.bundle", 0, NULL, 0, STR("no bundle")),
-                     ST_OK);
-        cr_assert_eq(bus_request(clients[0], "v1.thing.get", 0, NULL, 0, STR("")), ST_OK);
-        cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL || atomic_load(&replies.n) > 0));
-        is_there = message != NULL;
-        bus_message_free(message);
-        atomic_store(&replies.n, 0);
-    }
-    prove(mailbox);
+    /* It is sent after the subscriptions. */
+    cr_assert_eq(bus_publish(clients[1], "v1.thing.get", NULL, NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
+    bus_message_free(message);
     return mailbox;
 }
 
 static void ask(uint64_t handle, struct str body)
 {
-    cr_assert_eq(bus_request_bundled(clients[0], "v1.thing.get", handle, &header, 1, body), ST_OK);
+    cr_assert_eq(bus_request(clients[0], "v1.thing.get", handle, &header, 1, body), ST_OK);
 }
 
 static void answer(struct bus_message *request, struct str body)
@@ -178,7 +149,6 @@ Test(bus_bundles, are_sent_when_full_and_hold_no_large_body)
     memset(large, 'x', sizeof(large));
     ask(200, (struct str){large, sizeof(large)});
     cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
-    cr_assert(is(bus_message_subject(message), "v1.thing.get"), "alone");
     cr_assert(str_equal(bus_message_body(message), (struct str){large, sizeof(large)}));
     bus_message_free(message);
     free_clients();
@@ -237,7 +207,7 @@ Test(bus_bundles, carry_a_large_reply_with_others_when_it_can_be_compressed)
 
     answer_small_and_large(large);
     cr_assert_eq(replies.handle[1], 2, "in its turn");
-    cr_assert_eq(replies.message[0]->bundle, replies.message[1]->bundle, "in one message");
+    cr_assert_eq(replies.message[0]->parcel, replies.message[1]->parcel, "in one message");
     cr_assert(is(bus_message_body(replies.message[0]), "small"));
     cr_assert(str_equal(bus_message_body(replies.message[1]), large));
     cr_assert(is(bus_message_header(replies.message[1], "Outcome"), "ok"));
@@ -246,32 +216,21 @@ Test(bus_bundles, carry_a_large_reply_with_others_when_it_can_be_compressed)
     free((char *)large.p);
 }
 
-/* Like a gateway of the previous version, whose reply subject ends in digits only. */
-Test(bus_bundles, carry_no_compressed_reply_unless_it_was_requested)
+/* As from a stock client. */
+Test(bus_bundles, compress_no_reply_to_a_plain_request)
 {
     const struct str large = {calloc(1, LARGE), LARGE};
-    struct bundle_writer bundle = {.p = NULL};
-    struct bus_mailbox *mailbox = open_both(), *plain;
+    struct bus_mailbox *mailbox = open_both(), *plain = bus_serve(clients[0], "stock.inbox", NULL);
     struct bus_message *request = NULL, *reply = NULL;
-    struct bundle_item item;
-    struct str rest;
 
-    plain = bus_serve(clients[0], "old.inbox.17", NULL);
-    bundle_add(&bundle, 3, &header, 1, STR("a"));
     pump();
-    cr_assert_eq(bus_publish(clients[0], "v1.thing.get.bundle", "old.inbox.17", NULL, 0,
-                             bundle_bytes(&bundle)),
-                 ST_OK);
+    cr_assert_eq(bus_publish(clients[0], "v1.thing.get", "stock.inbox", NULL, 0, STR("a")), ST_OK);
     cr_assert(EVENTUALLY((request = bus_take(mailbox)) != NULL));
     answer(request, large);
     cr_assert(EVENTUALLY((reply = bus_take(plain)) != NULL));
-    rest = bus_message_body(reply);
-    cr_assert(bundle_next(&rest, &item));
-    cr_assert_not(item.is_compressed);
-    cr_assert(str_equal(item.body, large));
+    cr_assert(str_equal(bus_message_body(reply), large));
     bus_message_free(request);
     bus_message_free(reply);
-    bundle_release(&bundle);
     free_clients();
     free((char *)large.p);
 }
@@ -284,7 +243,7 @@ Test(bus_bundles, take_no_compressed_request)
     struct bus_message *request = NULL;
 
     bundle_add_compressed(&bundle, 3, &header, 1, (struct str){zeros, sizeof(zeros)});
-    cr_assert_eq(bus_publish(clients[0], "v1.thing.get.bundle", "some.where.z1", NULL, 0,
+    cr_assert_eq(bus_publish(clients[0], "v1.thing.get", "some.v1.thing.get.1", NULL, 0,
                              bundle_bytes(&bundle)),
                  ST_OK);
     ask(1, STR("behind"));
@@ -365,64 +324,42 @@ Test(bus_bundles, refuse_a_reply_that_the_server_does_not_take)
     free((char *)too_large.p);
 }
 
-static char elsewhere[LARGE] = "from elsewhere";
-
-static void *make_reply(void *request)
+static void *answer_elsewhere(void *request)
 {
-    return bus_reply_new(request, &outcome, 1, (struct str){elsewhere, sizeof(elsewhere)});
+    cr_assert_eq(bus_reply(clients[2], request, &outcome, 1, STR("elsewhere")), ST_OK);
+    return NULL;
 }
 
-Test(bus_bundles, are_answered_with_replies_of_another_thread)
+/* As the slow lane's actor does. */
+Test(bus_bundles, are_answered_in_part_by_another_bus_on_its_thread)
 {
     struct bus_mailbox *mailbox = open_both();
-    struct bus_message *request[2] = {NULL, NULL};
+    struct bus_message *request[3];
     pthread_t thread;
-    void *reply = NULL;
 
-    ask(1, STR(""));
-    ask(2, STR(""));
-    cr_assert(EVENTUALLY((request[0] = bus_take(mailbox)) != NULL));
-    request[1] = bus_take(mailbox);
-    cr_assert_eq(pthread_create(&thread, NULL, make_reply, request[1]), 0);
-    cr_assert_eq(pthread_join(thread, &reply), 0);
-    cr_assert_eq(bus_send(clients[1], reply), ST_OK);
-    cr_assert(EVENTUALLY(have_replied(1)));
-    cr_assert_eq(replies.handle[0], 2);
-    cr_assert(str_equal(bus_message_body(replies.message[0]),
-                        (struct str){elsewhere, sizeof(elsewhere)}));
-    for (int i = 0; i < 2; i++)
+    (void)open_end(2);
+    cr_assert(EVENTUALLY(bus_is_up(clients[2])));
+    for (uint64_t i = 0; i < 3; i++)
+        ask(i, STR(""));
+    cr_assert(EVENTUALLY(bus_waiting(mailbox) > 0));
+    for (int i = 0; i < 3; i++)
+        request[i] = bus_take(mailbox);
+    answer(request[0], STR("here"));
+    cr_assert_eq(pthread_create(&thread, NULL, answer_elsewhere, request[1]), 0);
+    answer(request[2], STR("here"));
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    cr_assert(EVENTUALLY(have_replied(3)));
+    for (int i = 0; i < 3; i++) {
+        const char *expected = replies.handle[i] == 1 ? "elsewhere" : "here";
+
+        cr_assert(is(bus_message_body(replies.message[i]), expected));
         bus_message_free(request[i]);
-    free_replies();
-    free_clients();
-}
-
-/* Like a service of the previous version. */
-Test(bus_bundles, are_sent_one_by_one_if_the_service_takes_no_bundles)
-{
-    struct bus_mailbox *mailbox = bus_serve(open_end(0), "v1.thing.get", "thing");
-    struct bus_message *message = NULL;
-
-    bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
-    cr_assert(EVENTUALLY(bus_is_up(clients[0])));
-    pump();
-    ask(1, STR("a"));
-    ask(2, STR("b"));
-    cr_assert(EVENTUALLY(bus_waiting(mailbox) == 2));
-    for (int i = 0; i < 2; i++) {
-        message = bus_take(mailbox);
-        cr_assert(is(bus_message_subject(message), "v1.thing.get"));
-        cr_assert(is(bus_message_header(message, "Request-Id"), "r1"));
-        cr_assert(is(bus_message_body(message), i == 0 ? "a" : "b"));
-        cr_assert_eq(bus_reply(clients[0], message, &outcome, 1, STR("")), ST_OK);
-        bus_message_free(message);
     }
-    cr_assert(EVENTUALLY(have_replied(2)));
-    cr_assert_eq(replies.kind[0], BUS_REPLY);
     free_replies();
     free_clients();
 }
 
-Test(bus_bundles, have_no_responders_if_single_requests_have_none)
+Test(bus_bundles, have_no_responders_if_no_mailbox_takes_them)
 {
     (void)open_end(0);
     bus_open_inbox(clients[0], on_reply, is_always_awaited, &replies);
@@ -430,17 +367,45 @@ Test(bus_bundles, have_no_responders_if_single_requests_have_none)
     ask(1, STR("a"));
     ask(2, STR("b"));
     cr_assert(EVENTUALLY(have_replied(2)));
-    cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
-    cr_assert_eq(replies.handle[0] + replies.handle[1], 3);
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(replies.kind[i], BUS_NO_RESPONDERS);
+        cr_assert_eq(replies.handle[i], (uint64_t)i + 1);
+    }
+    cr_assert_eq(clients[0]->requests.n_open, 0);
+    free_clients();
+}
+
+/* Only a reply subject that ends with the message's own subject and a number names a bundle. */
+Test(bus_bundles, leave_the_messages_of_stock_clients_as_they_are)
+{
+    static const char *const reply_to[] = {
+        "stock.inbox",     "stock.v1.thing.get", "stock.v1.thing.get.1.2",
+        "xv1.thing.get.1", "stock.thing.get.1",  "v1.thing.get.1",
+    };
+    struct bus_mailbox *mailbox = open_both();
+
+    for (size_t i = 0; i < ARRAY_SIZE(reply_to); i++) {
+        struct bus_message *message = NULL;
+
+        cr_assert_eq(bus_publish(clients[0], "v1.thing.get", reply_to[i], &header, 1, STR("{}")),
+                     ST_OK);
+        cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL), "%s", reply_to[i]);
+        cr_assert(bus_message_is_plain(message));
+        cr_assert(is(bus_message_body(message), "{}"));
+        cr_assert(is(bus_message_header(message, "Request-Id"), "r1"));
+        bus_message_free(message);
+    }
     free_clients();
 }
 
 Test(bus_bundles, are_dropped_when_malformed)
 {
-    struct bus_mailbox *mailbox = open_both(); /* sends bundles */
+    struct bus_mailbox *mailbox = open_both();
     struct bus_message *message = NULL;
 
-    cr_assert_eq(bus_request(clients[0], "v1.thing.get.bundle", 0, NULL, 0, STR("\0\0\0")), ST_OK);
+    cr_assert_eq(
+        bus_publish(clients[0], "v1.thing.get", "some.v1.thing.get.1", NULL, 0, STR("\0\0\0")),
+        ST_OK);
     ask(1, STR("after"));
     cr_assert(EVENTUALLY((message = bus_take(mailbox)) != NULL));
     cr_assert(is(bus_message_body(message), "after"));
@@ -461,8 +426,7 @@ Test(bus_bundles, tell_what_never_left)
     cr_assert(EVENTUALLY(have_replied(2)));
     cr_assert_eq(replies.kind[0], BUS_NO_RESPONDERS);
     cr_assert_eq(replies.kind[1], BUS_NO_RESPONDERS);
-    cr_assert_eq(bus_request_bundled(clients[0], "v1.thing.get", 3, NULL, 0, STR("")),
-                 ST_UNAVAILABLE);
+    cr_assert_eq(bus_request(clients[0], "v1.thing.get", 3, NULL, 0, STR("")), ST_UNAVAILABLE);
     free_clients();
 }
 

@@ -79,7 +79,7 @@ static unsigned port_in_use(void)
     size_t asked;
 
     open_batch();
-    asked = db_add(db, WHERE, NULL, 0);
+    asked = db_add(db, WHERE, NULL);
     cr_assert_eq(db_commit(db), ST_OK);
     return (unsigned)db_value_int(db_result(db, asked), 0, 0);
 }
@@ -104,7 +104,7 @@ static void await_trouble(const char *trouble)
 static enum status insert(void)
 {
     open_batch();
-    db_add(db, INSERT, NULL, 0);
+    db_add(db, INSERT, NULL);
     return db_commit(db);
 }
 
@@ -240,7 +240,7 @@ Test(db_failover, tries_another_host_first_when_the_one_in_use_kept_silent)
     expect_at(&primary);
     postgres_server_promote(&standby);
     db_open_batch(db, clock_us() + 1000);
-    db_add(db, SLEEP, NULL, 0);
+    db_add(db, SLEEP, NULL);
     cr_assert_eq(db_run(db), ST_UNAVAILABLE);
     expect_at(&standby);
 }

@@ -11,6 +11,7 @@
 
 #include "common/base/clock.h"
 #include "common/db/db.h"
+#include "common/db/params.h"
 #include "tests/support/postgres_server.h"
 
 enum { TIMEOUT_US = 30 * 1000 * 1000 };
@@ -113,7 +114,7 @@ static inline size_t add_int(int statement, int value)
     char text[16];
 
     snprintf(text, sizeof(text), "%d", value);
-    return db_add(db, statement, &(db_param){text, strlen(text)}, 1);
+    return db_add(db, statement, PARAMS(((struct str){text, strlen(text)})));
 }
 
 static inline int64_t items(void)

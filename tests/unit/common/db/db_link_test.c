@@ -102,7 +102,7 @@ Test(db_link, has_the_server_drop_a_client_that_vanished_within_seconds)
     int64_t timeout_ms, first_probe_ms;
 
     open_batch();
-    db_add(db, VANISHED, NULL, 0);
+    db_add(db, VANISHED, NULL);
     cr_assert_eq(db_run(db), ST_OK);
     timeout_ms = db_value_int(db_result(db, 0), 0, 0);
     first_probe_ms = db_value_int(db_result(db, 0), 0, 1);
@@ -130,7 +130,7 @@ Test(db_link, runs_nothing_while_the_link_is_down)
     struct db *other = db_to(url);
 
     db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
-    db_add(other, COUNT, NULL, 0);
+    db_add(other, COUNT, NULL);
     cr_assert_eq(db_run(other), ST_UNAVAILABLE);
     db_free(other);
 }
@@ -235,7 +235,7 @@ Test(db_link, comes_back_after_the_server_has_crashed)
     postgres_server_crash(&own);
 
     db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
-    db_add(other, COUNT, NULL, 0);
+    db_add(other, COUNT, NULL);
     cr_assert_eq(db_run(other), ST_UNAVAILABLE);
     cr_assert_eq(db_connect(other, 200), ST_UNAVAILABLE);
     postgres_server_start(&own);
@@ -265,7 +265,7 @@ static void expect_next_role(struct db *other, const char *before, const char *a
 
         cr_assert_eq(db_connect(other, 30000), ST_OK, "%s", db_trouble(other));
         db_open_batch(other, clock_us() + TIMEOUT_US);
-        (void)db_add(other, 0, NULL, 0);
+        (void)db_add(other, 0, NULL);
         cr_assert_eq(db_commit(other), ST_OK);
         role = db_value(db_result(other, 0), 0, 0);
         cr_expect(str_equal(role, str_of(roles[i])), "%.*s", STR_ARG(role));

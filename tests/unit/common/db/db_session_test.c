@@ -131,7 +131,7 @@ Test(db_session, has_the_same_results_whatever_the_database_the_role_and_the_url
         .url = text, .name = "db_test", .statements = &results, .n_statements = 1});
     cr_assert_eq(db_connect(other, 30000), ST_OK, "%s", db_trouble(other));
     db_open_batch(other, clock_us() + TIMEOUT_US);
-    (void)db_add(other, 0, NULL, 0);
+    (void)db_add(other, 0, NULL);
     cr_assert_eq(db_commit(other), ST_OK);
     cr_expect(str_equal(db_value(db_result(other, 0), 0, 0), STR(expected)), "%.*s",
               STR_ARG(db_value(db_result(other, 0), 0, 0)));

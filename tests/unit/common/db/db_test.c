@@ -34,7 +34,7 @@ Test(db, sees_its_earlier_rounds_before_the_commit)
     open_batch();
     inserted = add_int(INSERT, 1);
     cr_assert_eq(db_run(db), ST_OK);
-    counted = db_add(db, COUNT, NULL, 0);
+    counted = db_add(db, COUNT, NULL);
     cr_assert_eq(db_run(db), ST_OK);
     cr_assert_eq(db_rows_affected(db_result(db, inserted)), 1);
     cr_assert_eq(db_rows_count(db_result(db, counted)), 1);
@@ -44,12 +44,11 @@ Test(db, sees_its_earlier_rounds_before_the_commit)
 
 Test(db, passes_values_through_and_distinguishes_null_from_empty)
 {
-    const db_param params[] = {STR(""), STR_NONE};
     const struct db_rows *rows;
     size_t i;
 
     open_batch();
-    i = db_add(db, ECHO, params, 2);
+    i = db_add(db, ECHO, PARAMS(STR(""), STR_NONE));
     cr_assert_eq(db_commit(db), ST_OK);
     rows = db_result(db, i);
     cr_assert_not_null(db_value(rows, 0, 0).p);
@@ -66,14 +65,14 @@ Test(db, passes_values_through_and_distinguishes_null_from_empty)
 
 Test(db, reads_rows_in_binary)
 {
-    const db_param id = STR("01020304-0506-0708-090a-0b0c0d0e0f10");
+    const struct str id = STR("01020304-0506-0708-090a-0b0c0d0e0f10");
     const struct db_rows *rows;
     struct uuid sent, read = {{0}};
     size_t binary, text;
 
     open_batch();
-    binary = db_add_binary(db, TYPED, &id, 1, DB_BINARY_ROWS);
-    text = db_add(db, TYPED, &id, 1);
+    binary = db_add_binary(db, TYPED, PARAMS(id));
+    text = db_add(db, TYPED, PARAMS(id));
     cr_assert_eq(db_commit(db), ST_OK);
     rows = db_result(db, binary);
     cr_assert(uuid_parse(id, &sent));
@@ -90,8 +89,9 @@ Test(db, sends_ids_in_binary_and_other_values_as_text)
 {
     const struct uuid id = {{0xab}};
     const struct db_rows *rows;
+    struct params params = {0};
+    struct elements ids;
     struct arena arena;
-    struct buf ids;
     size_t some, none;
 
     arena_init(&arena, 1 << 20);
@@ -100,11 +100,18 @@ Test(db, sends_ids_in_binary_and_other_values_as_text)
     ids_add(&ids, NULL);
     ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
     open_batch();
-    some = db_add_binary(db, IDS, (db_param[]){STR("a"), binary_close(&ids), STR_NONE, STR_NONE}, 4,
-                         1 << 1 | 1 << 3);
+    params_add(&params, STR("a"));
+    params_add_elements(&params, &ids);
+    params_add(&params, STR_NONE);
+    params_add_bytes(&params, STR_NONE);
+    some = db_add(db, IDS, &params);
+    params = (struct params){0};
     ids_open(&ids, &arena, 0);
-    none = db_add_binary(db, IDS, (db_param[]){STR(""), binary_close(&ids), STR("b"), STR("{}")}, 4,
-                         1 << 1);
+    params_add(&params, STR(""));
+    params_add_elements(&params, &ids);
+    params_add(&params, STR("b"));
+    params_add(&params, STR("{}"));
+    none = db_add(db, IDS, &params);
     cr_assert_eq(db_commit(db), ST_OK);
     rows = db_result(db, some);
     cr_assert(str_equal(db_value(rows, 0, 0), STR("a")));
@@ -121,8 +128,9 @@ Test(db, sends_ids_in_binary_and_other_values_as_text)
 Test(db, sends_texts_and_json_in_binary_as_they_are)
 {
     const struct db_rows *rows;
+    struct params params = {0};
+    struct elements texts, jsons;
     struct arena arena;
-    struct buf texts, jsons;
     size_t i;
 
     arena_init(&arena, 1 << 20);
@@ -135,7 +143,9 @@ Test(db, sends_texts_and_json_in_binary_as_they_are)
     jsons_add(&jsons, STR("{\"b\": 1.50, \"a\": null}"));
     jsons_add(&jsons, STR_NONE);
     open_batch();
-    i = db_add_binary(db, BINARY, (db_param[]){binary_close(&texts), binary_close(&jsons)}, 2, 3);
+    params_add_elements(&params, &texts);
+    params_add_elements(&params, &jsons);
+    i = db_add(db, BINARY, &params);
     cr_assert_eq(db_commit(db), ST_OK, "%s", db_last_sqlstate(db));
     rows = db_result(db, i);
     cr_expect(str_equal(db_value(rows, 0, 0), STR("{\"\\\"{a,\\\\b}\\\"\",NULL,\"\",\"NULL\"}")));
@@ -148,12 +158,12 @@ Test(db, carries_more_than_the_sockets_hold_in_both_directions)
 {
     enum { N = 1000, SIZE = 20000 };
     char *big = malloc(SIZE);
-    db_param params[2] = {{big, SIZE}, STR("x")};
+    const struct str text = {big, SIZE};
 
     memset(big, 'a', SIZE);
     open_batch();
     for (int i = 0; i < N; i++)
-        db_add(db, ECHO, params, 2);
+        db_add(db, ECHO, PARAMS(text, STR("x")));
     cr_assert_eq(db_run(db), ST_OK);
     for (size_t i = 0; i < N; i++)
         cr_assert_eq(db_value(db_result(db, i), 0, 0).n, SIZE);
@@ -181,8 +191,8 @@ Test(db, says_when_what_was_sent_is_answered)
 
     memset(big, 'a', SIZE);
     open_batch();
-    db_add(db, SLEEP, &STR("0.2"), 1);
-    echoed = db_add(db, ECHO, (db_param[]){{big, SIZE}, STR("x")}, 2);
+    db_add(db, SLEEP, PARAMS(STR("0.2")));
+    echoed = db_add(db, ECHO, PARAMS({big, SIZE}, STR("x")));
     cr_assert_eq(db_send_run(db), ST_OK);
     cr_assert_not(db_is_ready(db));
     await_ready();
@@ -223,7 +233,7 @@ Test(db, is_ready_when_the_statement_failed)
 Test(db, is_ready_when_the_link_was_lost_and_nothing_is_written)
 {
     open_batch();
-    db_add(db, SLEEP, &STR("60"), 1);
+    db_add(db, SLEEP, PARAMS(STR("60")));
     cr_assert_eq(db_send_run(db), ST_OK);
     kill_when_asleep(NULL);
     await_ready();
@@ -245,7 +255,7 @@ Test(db, is_ready_when_the_link_was_lost_and_the_commit_is_uncertain)
 Test(db, is_ready_when_its_time_is_over)
 {
     db_open_batch(db, clock_us() + 50 * 1000);
-    db_add(db, SLEEP, &STR("60"), 1);
+    db_add(db, SLEEP, PARAMS(STR("60")));
     cr_assert_eq(db_send_run(db), ST_OK);
     while (!db_is_ready(db))
         poll(NULL, 0, 1);
@@ -348,7 +358,7 @@ Test(db, is_an_explicit_transaction)
 {
     open_batch();
     add_int(INSERT, 1);
-    db_add(db, SAVEPOINT, NULL, 0);
+    db_add(db, SAVEPOINT, NULL);
     cr_assert_eq(db_commit(db), ST_OK);
     cr_assert_eq(items(), 1);
 }
@@ -370,7 +380,7 @@ Test(db, prepares_a_statement_again_if_its_columns_have_changed)
     postgres_do(url, "ALTER TABLE shape ALTER id TYPE bigint");
     open_batch();
     add_int(INSERT, 1);
-    db_add(db, SHAPE, NULL, 0);
+    db_add(db, SHAPE, NULL);
     cr_assert_eq(db_run(db), ST_UNAVAILABLE);
     cr_assert_not(db_is_up(db));
     cr_assert_eq(items(), 0);
@@ -380,7 +390,7 @@ Test(db, prepares_a_statement_again_if_its_columns_have_changed)
 Test(db, keeps_the_link_when_the_server_does_not_support_something)
 {
     open_batch();
-    db_add(db, UNSUPPORTED, NULL, 0);
+    db_add(db, UNSUPPORTED, NULL);
     cr_assert_eq(db_run(db), ST_INTERNAL);
     cr_assert_str_eq(db_last_sqlstate(db), "0A000");
     cr_assert(db_is_up(db));
@@ -389,11 +399,9 @@ Test(db, keeps_the_link_when_the_server_does_not_support_something)
 
 Test(db, refuses_a_parameter_that_holds_a_nul_and_writes_nothing)
 {
-    const db_param nul[] = {STR("a\0b"), STR("c")};
-
     open_batch();
     add_int(INSERT, 1);
-    db_add(db, ECHO, nul, 2);
+    db_add(db, ECHO, PARAMS(STR("a\0b"), STR("c")));
     cr_assert_eq(db_run(db), ST_INTERNAL);
     cr_assert_eq(items(), 0);
     assert_usable();
@@ -402,7 +410,7 @@ Test(db, refuses_a_parameter_that_holds_a_nul_and_writes_nothing)
 Test(db, calls_an_unexpected_error_internal)
 {
     open_batch();
-    db_add(db, INSERT, &STR("seven"), 1);
+    db_add(db, INSERT, PARAMS(STR("seven")));
     cr_assert_eq(db_run(db), ST_INTERNAL);
     cr_assert_str_eq(db_last_sqlstate(db), "22P02");
     assert_usable();

@@ -44,6 +44,33 @@ Test(params, keep_null_apart_from_the_empty_text)
     cr_assert_not_null(params.at[1].p);
 }
 
+Test(params, of_a_literal_list_are_counted)
+{
+    const struct params *params = PARAMS(STR("a"), STR_NONE, (struct str){"bcd", 2});
+
+    cr_assert_eq(params->n, 3);
+    cr_expect(str_equal(params->at[2], STR("bc")));
+    cr_expect_null(params->at[1].p);
+    cr_expect_eq(params->binary, 0);
+}
+
+Test(params, know_which_of_them_are_in_binary)
+{
+    struct params params = {0}, other = {0};
+    struct elements ids;
+
+    ids_open(&ids, &arena, 0);
+    params_add(&params, STR("a"));
+    params_add_elements(&params, &ids);
+    params_add_bytes(&params, STR("b"));
+    cr_expect_eq(params.binary, 6);
+    for (size_t i = params.n; i > 0; i--)
+        params_add_from(&other, &params, i - 1);
+    cr_expect_eq(other.binary, 3);
+    cr_expect(str_equal(other.at[0], STR("b")));
+    cr_expect(str_equal(other.at[2], STR("a")));
+}
+
 TestSuite(array, .init = start, .fini = stop);
 
 static void assert_closes_as(struct buf *array, const char *text)
@@ -91,14 +118,14 @@ Test(array, writes_ids_as_postgresql_sends_them)
                                    "\xff\xff\xff\xff"
                                    "\0\0\0\x10\1\2\3\4\5\6\7\x08\x09\x0a\x0b\x0c\x0d\x0e\x0f\x10";
     const struct uuid id = {{0xab}};
-    struct buf ids;
-    struct str all;
+    struct params params = {0};
+    struct elements ids;
 
     ids_open(&ids, &arena, 0);
     ids_add(&ids, &id);
     ids_add_text(&ids, STR_NONE);
     ids_add_text(&ids, STR("01020304-0506-0708-090a-0b0c0d0e0f10"));
-    all = binary_close(&ids);
-    cr_assert_eq(all.n, sizeof(expected) - 1);
-    cr_assert_eq(memcmp(all.p, expected, all.n), 0);
+    params_add_elements(&params, &ids);
+    cr_assert_eq(params.at[0].n, sizeof(expected) - 1);
+    cr_assert_eq(memcmp(params.at[0].p, expected, params.at[0].n), 0);
 }

@@ -1,3 +1,4 @@
+#include "common/http/edge_metrics.h"
 #include "common/http/listener.h"
 
 #include <arpa/inet.h>
@@ -31,6 +32,7 @@ int epoll_ctl(int epoll, int op, int fd, struct epoll_event *event)
 /* A listener whose one handler leaves requests unanswered until answer(). */
 static h2o_globalconf_t http;
 static h2o_context_t context;
+static struct timers timers;
 static struct networks trusted;
 static struct connections connections;
 static struct listener listener;
@@ -53,7 +55,7 @@ static int on_request(h2o_handler_t *handler, h2o_req_t *req)
     struct pending *pending = h2o_mem_alloc_shared(&req->pool, sizeof(*pending), on_dispose);
 
     (void)handler;
-    pending->sock = req->conn->callbacks->get_socket(req->conn);
+    pending->sock = connection_socket(req->conn);
     connection_busy(pending->sock);
     waiting = req;
     n_requests++;
@@ -80,7 +82,8 @@ static void set_up(void)
     host = h2o_config_register_host(&http, h2o_iovec_init(H2O_STRLIT("default")), 65535);
     h2o_create_handler(&host->fallback_path, sizeof(h2o_handler_t))->on_req = on_request;
     h2o_context_init(&context, h2o_evloop_create(), &http);
-    connections_init(&connections, context.loop,
+    timers_init(&timers, context.loop);
+    connections_init(&connections, &timers,
                      &(struct connections_options){
                          .max = 16, .idle_ms = 75000, .request_ms = 10000, .trusted = &trusted});
     connections.on_closed = on_connection_closed;
@@ -125,7 +128,7 @@ static void tear_down(void)
     STEP_UNTIL(connections.n == 0);
     listener_close(&listener);
     step(0); /* h2o frees closed sockets at the start of its next step */
-    connections_release(&connections);
+    timers_release(&timers);
     h2o_context_dispose(&context);
     h2o_config_dispose(&http);
 }
@@ -208,7 +211,7 @@ Test(listener, leaves_what_comes_early_in_the_socket_and_the_request_as_it_is)
     ask("/first");
     await_request(1);
     step(0);
-    sock = waiting->conn->callbacks->get_socket(waiting->conn);
+    sock = connection_socket(waiting->conn);
     n_input = sock->input->size;
     before = n_epoll_ctl;
     for (int i = 0; i < EARLY; i++)
@@ -390,10 +393,10 @@ Test(listener, makes_room_in_place_of_a_client_that_takes_long_to_send_a_request
 
 enum { SHORT_MS = 200, LONG_MS = 600000 };
 
-static void set_limits(uint64_t idle_ms, uint64_t request_ms)
+static void set_limits(int64_t idle_ms, int64_t request_ms)
 {
-    connections.idle_timeout.timeout = idle_ms;
-    connections.request_timeout.timeout = request_ms;
+    connections.idle_ms = idle_ms;
+    connections.request_ms = request_ms;
 }
 
 static void run_for(int64_t ms)

@@ -11,6 +11,7 @@
 #include "common/base/clock.h"
 #include "tests/support/measure.h"
 #include "tests/support/nameserver.h"
+#include "tests/support/own_names.h"
 #include "tests/support/port.h"
 
 #define LITERAL "2001:db8::1"
@@ -195,6 +196,26 @@ Test(lookup, asks_the_second_server_when_the_first_keeps_silent)
 
     use_server(port);
     expect_within("a-127-0-0-1.test", 1, ONE_SERVER_US);
+    close(silent);
+}
+
+Test(lookup, finds_a_name_that_returns_while_no_question_has_been_answered)
+{
+    char server[32];
+    uint16_t port;
+    const int silent = silent_server(&port);
+    struct pollfd question = {.fd = silent, .events = POLLIN};
+
+    own_names("127.0.0.1 localhost\n", NULL);
+    snprintf(server, sizeof(server), "127.0.0.1:%u", port);
+    tear_down();
+    lookups = lookups_new(&(struct dns_options){.servers = server});
+    cr_assert_not_null(lookup_begin(lookups, "back.test", on_done, NULL));
+    cr_assert_eq(poll(&question, 1, -1), 1);
+    own_names_hosts("127.0.0.1 localhost\n127.0.0.1 back.test\n");
+    while (n_told == 0)
+        wait_and_process(1000);
+    cr_expect_eq(n_addresses, 1);
     close(silent);
 }
 

@@ -21,7 +21,7 @@ enum { SOON_US = 30 * 1000 * 1000 };
 
 static const struct postgres_template template = {
     .name = "access",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_webhook"},
+    .roles = {"conv_access"},
     .migrations = {"services/access/migrations/*.sql"},
 };
 static struct postgres_server server;
@@ -143,7 +143,7 @@ static bool tells(const struct bus_message *message, const char *text)
 
 /* -- replies ----------------------------------------------------------------------------------- */
 
-/* Only an outcome about the change itself means a refusal; after any other it is sent again. */
+/* What may pass by itself is sent again soon; every other outcome without success is a refusal. */
 Test(outbox, judges_an_answer_by_its_outcome)
 {
     for (int i = 0; i < OUTCOME_COUNT; i++) {
@@ -152,8 +152,8 @@ Test(outbox, judges_an_answer_by_its_outcome)
 
         if (outcome_code(outcome) == NULL)
             cr_expect_eq(verdict, LANE_IN_LOG, "%s", outcome_name(outcome));
-        else if (outcome == OUTCOME_UNKNOWN_COMMAND || outcome == OUTCOME_UNCERTAIN ||
-                 outcome == OUTCOME_UNAVAILABLE || outcome == OUTCOME_BUSY)
+        else if (outcome == OUTCOME_UNCERTAIN || outcome == OUTCOME_UNAVAILABLE ||
+                 outcome == OUTCOME_BUSY)
             cr_expect_eq(verdict, LANE_LATER, "%s", outcome_name(outcome));
         else
             cr_expect_eq(verdict, LANE_REFUSED, "%s", outcome_name(outcome));
@@ -223,7 +223,6 @@ Test(outbox, is_woken_by_a_commit)
     await(EMPTY);
 }
 
-/* Replicas of an older audit service do not subscribe to the command: no responder. */
 Test(outbox, keeps_trying_until_a_service_takes_the_command)
 {
     start_outbox();
@@ -236,7 +235,7 @@ Test(outbox, keeps_trying_until_a_service_takes_the_command)
 
 Test(outbox, sends_temporarily_refused_changes_again)
 {
-    static const char *const outcomes[] = {"busy", "unavailable", "uncertain", "unknown_command",
+    static const char *const outcomes[] = {"busy", "unavailable", "uncertain",
                                            "of a later version"};
 
     start();
@@ -292,6 +291,73 @@ Test(outbox, are_not_held_up_by_a_cell_that_does_not_answer)
         await("SELECT (count(*) = 0)::int FROM access.outbox WHERE organization_id = '" OTHER "'");
     }
     cr_expect_eq(postgres_integer(server.url, "SELECT count(*) FROM access.outbox"), 250);
+}
+
+/* Labelled with the cell in which their organization was when they were made. */
+Test(outbox, go_to_the_cell_to_which_their_organization_has_moved)
+{
+    struct bus_mailbox *other = bus_serve(bus, "v1.cell2.audit.record", "audit");
+    struct bus_message *message;
+
+    say("INSERT INTO access.organizations (organization_id, name, plan, cell) VALUES ('" ORG
+        "', 'x', 'free', 'cell2')");
+    PUT(ORG, ID(1), "key.create");
+    PUT(OTHER, ID(2), "key.create");
+    start();
+    message = next_of(other);
+    cr_expect(tells(message, ORG) && !tells(message, OTHER));
+    answer(message, "ok");
+    message = next();
+    cr_expect(tells(message, OTHER) && !tells(message, ORG));
+    answer(message, "ok");
+    await(EMPTY);
+}
+
+/* Those of an organization that is switching to another cell wait, whatever comes before them. */
+Test(outbox, wait_while_their_organization_switches_cells)
+{
+    struct bus_message *message;
+
+    say("INSERT INTO access.organizations (organization_id, name, plan) VALUES ('" ORG
+        "', 'x', 'free')");
+    say("INSERT INTO access.moves (organization_id, from_cell, to_cell, step)"
+        " VALUES ('" ORG "', 'main', 'cell2', 'switching')");
+    PUT(ORG, ID(1), "key.create");
+    PUT(OTHER, ID(2), "key.create");
+    start();
+    message = next();
+    cr_expect(tells(message, OTHER) && !tells(message, ORG));
+    answer(message, "ok");
+    await("SELECT (count(*) = 0)::int FROM access.outbox WHERE organization_id = '" OTHER "'");
+    say("UPDATE access.moves SET step = 'switched'");
+    ring();
+    message = next();
+    cr_expect(tells(message, ORG));
+    answer(message, "ok");
+    await(EMPTY);
+}
+
+static int64_t blocks_of(enum access_sql statement, const char *arguments)
+{
+    return postgres_blocks_of(role_url, access_sql[statement].text, arguments);
+}
+
+/* The statistics know only the changes that pile up. */
+Test(outbox, does_not_walk_the_changes_for_another_cell)
+{
+    enum { BLOCKS_MAX = 60 }; /* 5000 organizations take 20,000 */
+
+    say("INSERT INTO access.organizations (organization_id, name, plan, cell)"
+        " SELECT ('01920000-0000-7000-9000-' || lpad(n::text, 12, '0'))::uuid, 'x', 'free', 'cell2'"
+        "   FROM generate_series(1, 5000) AS n");
+    say("INSERT INTO access.outbox (organization_id, id, who, change, detail, cell)"
+        " SELECT organization_id, organization_id, 'x', 'key.create', '{}', cell"
+        "   FROM access.organizations");
+    say("ANALYZE access.outbox");
+    PUT(OTHER, ID(1), "key.create");
+    cr_expect_leq(blocks_of(SQL_FIND_OUTBOX_CELL, "'{cell2}'"), BLOCKS_MAX);
+    cr_expect_leq(blocks_of(SQL_CLAIM_OUTBOX, "10000, 100, 262144, 'main'"), BLOCKS_MAX);
+    cr_expect_leq(blocks_of(SQL_CLAIM_OUTBOX, "10000, 100, 262144, 'other'"), BLOCKS_MAX);
 }
 
 /* -- refusals ---------------------------------------------------------------------------------- */
@@ -368,7 +434,7 @@ static const char *claim(struct db *db, int64_t n, int64_t bytes)
     params_add_int(&params, &arena, bytes);
     params_add(&params, STR("main"));
     db_open_batch(db, clock_us() + SOON_US);
-    i = db_add(db, SQL_CLAIM_OUTBOX, params.at, params.n);
+    i = db_add(db, SQL_CLAIM_OUTBOX, &params);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     buf_init(&out, &arena, 16);
     for (size_t row = 0; row < db_rows_count(db_result(db, i)); row++)

@@ -10,6 +10,7 @@
 #include "common/base/watchdog.h"
 #include "common/crypto/crypto.h"
 #include "common/db/db_admin.h"
+#include "common/db/params.h"
 #include "services/access/access.h"
 #include "services/access/session.h"
 #include "tests/support/postgres_server.h"
@@ -22,7 +23,7 @@
 
 static const struct postgres_template template = {
     .name = "access",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_webhook"},
+    .roles = {"conv_access"},
     .migrations = {"services/access/migrations/*.sql"},
 };
 static struct postgres_server server;
@@ -53,14 +54,14 @@ static const char *ask_on(struct db *on, enum access_sql statement, const char *
                           size_t n)
 {
     static _Thread_local char answer[4096];
-    db_param params[PARAMS_MAX];
+    struct params params = {0};
     const struct db_rows *rows;
     size_t i;
 
     for (size_t p = 0; p < n; p++)
-        params[p] = str_of(texts[p]);
+        params_add(&params, str_of(texts[p]));
     db_open_batch(on, clock_us() + 30 * INT64_C(1000000));
-    i = db_add(on, (int)statement, params, n);
+    i = db_add(on, (int)statement, &params);
     cr_assert_eq(db_run(on), ST_OK, "%s: %s", access_sql[statement].name, db_last_sqlstate(on));
     rows = db_result(on, i);
     answer[0] = '\0';
@@ -169,7 +170,7 @@ Test(statements, show_plan_and_limits_of_the_organization, .init = start, .fini 
     cr_assert_str_eq(ASK(SQL_CHANGE_ORGANIZATION, OTHER, "free", NULL, "false"), "");
 }
 
-#define NO_COUNTS "{0,0,0,0,0}", "{0,0,0,0,0,0,0,0,0,0,0,0,0}"
+#define NO_COUNTS "28333334", "{0,0,0,0,0}", "{0,0,0,0,0,0,0,0,0,0,0,0,0}"
 
 static void report_usage(const char *org, const char *at, const char *minute, const char *outcomes,
                          const char *latency)
@@ -178,7 +179,7 @@ static void report_usage(const char *org, const char *at, const char *minute, co
 
     snprintf(orgs, sizeof(orgs), "{%s}", org);
     snprintf(time, sizeof(time), "{%s}", at);
-    snprintf(minutes, sizeof(minutes), "{%s}", minute != NULL ? minute : "NULL");
+    snprintf(minutes, sizeof(minutes), "{%s}", minute);
     ASK(SQL_REPORT_USAGE, orgs, "{" KEY "}", time, minutes, outcomes, latency);
 }
 
@@ -209,7 +210,6 @@ Test(statements, add_up_what_gateways_count_of_a_minute, .init = start, .fini = 
 Test(statements, list_the_organizations_with_the_most_answers, .init = start, .fini = stop)
 {
     const struct db_rows *rows;
-    const db_param params[] = {STR("28333330"), STR("28333340"), STR("1")};
 
     postgres_do(server.url,
                 "INSERT INTO access.usage SELECT o, gen_random_uuid(), minute, n, n, n, n, n,"
@@ -218,7 +218,7 @@ Test(statements, list_the_organizations_with_the_most_answers, .init = start, .f
                 "', 28333335, 2), ('" ORG "', 28333340, 100), ('" ORG "', 28333329, 100))"
                 " AS made (o, minute, n)");
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    db_add(db, SQL_LIST_BUSIEST, params, 3);
+    db_add(db, SQL_LIST_BUSIEST, PARAMS(STR("28333330"), STR("28333340"), STR("1")));
     cr_assert_eq(db_run(db), ST_OK);
     rows = db_result(db, 0);
     cr_assert_eq(db_rows_count(rows), 1);
@@ -231,9 +231,9 @@ Test(statements, list_the_organizations_with_the_most_answers, .init = start, .f
 Test(statements, keep_the_latest_use_of_a_key, .init = start, .fini = stop)
 {
     make_key(NULL);
-    report_usage(ORG, "1700000060", NULL, NO_COUNTS);
-    report_usage(ORG, "1700000000", NULL, NO_COUNTS);
-    report_usage(OTHER, "1800000000", NULL, NO_COUNTS);
+    report_usage(ORG, "1700000060", NO_COUNTS);
+    report_usage(ORG, "1700000000", NO_COUNTS);
+    report_usage(OTHER, "1800000000", NO_COUNTS);
     cr_assert(says(ASK(SQL_LIST_KEYS, ORG, NULL), "\"last_used_at\":1700000060"));
 }
 
@@ -315,7 +315,7 @@ Test(statements, list_a_page_that_many_can_have_at_once, .init = start, .fini = 
         "INSERT INTO access.organizations (organization_id, name, plan) SELECT "
         "gen_random_uuid(), repeat(U&'\\+01F600', 255), 'free' FROM generate_series(1, 1000)");
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    db_add(db, SQL_LIST_ORGANIZATIONS, &(db_param){0}, 1);
+    db_add(db, SQL_LIST_ORGANIZATIONS, PARAMS(STR_NONE));
     cr_assert_eq(db_run(db), ST_OK);
     answer = db_value(db_result(db, 0), 0, 1).p;
     cr_assert_gt(strlen(answer), 200000);
@@ -369,11 +369,11 @@ static bool report_twice(struct db *on, const char *first, const char *second)
 
     db_open_batch(on, clock_us() + 30 * INT64_C(1000000));
     for (size_t i = 0; i < 2 && st == ST_OK; i++) {
-        const db_param params[] = {STR("{" ORG "}"),   STR("{" KEY "}"),
-                                   STR("{1}"),         str_of(minutes[i]),
-                                   STR("{1,0,0,0,0}"), STR("{1,0,0,0,0,0,0,0,0,0,0,0,0}")};
+        const struct params *const params =
+            PARAMS(STR("{" ORG "}"), STR("{" KEY "}"), STR("{1}"), str_of(minutes[i]),
+                   STR("{1,0,0,0,0}"), STR("{1,0,0,0,0,0,0,0,0,0,0,0,0}"));
 
-        db_add(on, SQL_REPORT_USAGE, params, 6);
+        db_add(on, SQL_REPORT_USAGE, params);
         st = db_run(on);
     }
     if (st == ST_OK)

@@ -194,14 +194,14 @@ Test(database_watch, gives_up_on_sizes_after_a_second_and_retries_late)
 /* -- moves ------------------------------------------------------------------------------------- */
 
 #define PUBLICATION(n) "move_0192000000007000800000000000000" n /* of ORG, of OTHER */
-#define MOVE_LOCK(org) "pg_advisory_lock(hashtextextended('audit.move " org "', 0))"
+#define MOVE_LOCK(org) "pg_advisory_lock(hashtextextended('cell.move " org "', 0))"
 
 Test(database_watch, counts_moves_that_nobody_goes_on_with)
 {
     PGconn *convctl = session();
 
-    postgres_do(server.url, "INSERT INTO audit.moving VALUES ('" ORG "', 'gone');"
-                            " INSERT INTO audit.moving VALUES ('" OTHER "', 'arriving')");
+    postgres_do(server.url, "INSERT INTO cell.moves VALUES ('" ORG "', 'gone');"
+                            " INSERT INTO cell.moves VALUES ('" OTHER "', 'arriving')");
     read_all();
     cr_expect_eq(metric_read(watch.moves), 1, "what is gone is over");
     postgres_do(server.url,

@@ -5,14 +5,14 @@
 TestSuite(audit_plans, .init = start, .fini = stop);
 
 /* Raises if the statement `planned` reads a table without an index, reads an index by its first
-   column alone, or has a line in its plan that matches `%s`. audit.moving may be scanned: few
+   column alone, or has a line in its plan that matches `%s`. cell.moves may be scanned: few
    organizations move at a time. */
 #define ASSERT_BY_KEY                                                                              \
     "DO $do$ DECLARE line text; plan text := ''; wrong text; node text := ''; BEGIN "              \
     "FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) EXECUTE planned%s' LOOP "                            \
     "plan := plan || line || E'\\n'; "                                                             \
     "IF line ~ ' Scan ' THEN node := line; END IF; "                                               \
-    "IF line ~ 'Seq Scan(?! on moving)|Bitmap' OR line ~ 'Disabled' "                              \
+    "IF line ~ 'Seq Scan(?! on moves)|Bitmap' OR line ~ 'Disabled' "                               \
     "OR (line ~ 'Index Cond' AND node ~ 'entries_[a-z0-9_]*pkey' AND line !~ 'created_at') "       \
     "OR (line ~ 'Index Cond' AND node ~ 'xid_organization_id' AND line !~ '\\mxid\\M') "           \
     "OR (line ~ 'Index Cond' AND node ~ 'blocks_pkey' AND line !~ 'organization_id = ') "          \

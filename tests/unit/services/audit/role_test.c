@@ -126,7 +126,8 @@ Test(role, appends_nothing_beyond_the_bounds)
     PQfinish(in);
 }
 
-/* Search makes no changes. Audit sets the time, as it writes changes that others made earlier. */
+/* Search makes no changes, and access sends its changes to audit, which sets their time: they were
+   made earlier. */
 Test(role, appends_changes_but_does_not_say_when_it_was)
 {
     PGconn *in = session();
@@ -135,7 +136,7 @@ Test(role, appends_changes_but_does_not_say_when_it_was)
         expect_state(in, roles[role],
                      "INSERT INTO audit.changes (organization_id, id, who, change, detail)"
                      " VALUES ('" ORG "', '" ORG "', 'operator', 'key.create', '{}')",
-                     role == 3 ? "42501" : "00000");
+                     role == 0 || role == 3 ? "42501" : "00000");
         expect_state(in, roles[role],
                      "INSERT INTO audit.changes (organization_id, id, who, change, detail,"
                      " created_at) VALUES ('" ORG "', '" ORG "', 'operator', 'key.create', '{}',"
@@ -163,6 +164,17 @@ Test(role, reads_and_seals_the_audit_log_as_the_audit_service_only)
                      "SELECT audit.drop_month(3, now(), NULL, now(), 'x', 'x', sha512(''))", state);
         expect_state(in, roles[role], "SELECT audit.drop_blocks(1)", state);
         expect_state(in, roles[role], "SELECT audit.may_drop('audit.entries', now(), 1)", "42501");
+        expect_state(in, roles[role], "SELECT cell.expire()", state);
     }
     PQfinish(in);
+}
+
+/* All services call cell.admit(), and audit cell.expire(); convctl calls the others, as the owner. */
+Test(role, moves_no_organization)
+{
+    cr_expect_eq(count("SELECT count(*) FROM pg_proc, pg_roles"
+                       " WHERE pronamespace = 'cell'::regnamespace AND proname <> 'admit'"
+                       " AND rolname LIKE 'conv\\_%'"
+                       " AND has_function_privilege(pg_roles.oid, pg_proc.oid, 'EXECUTE')"),
+                 1);
 }

@@ -29,7 +29,7 @@
 static const struct postgres_template template = {
     .name = "audit",
     .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
-    .migrations = {"services/audit/migrations/*.sql"},
+    .migrations = {"common/cell/migrations/*.sql", "services/audit/migrations/*.sql"},
     .script = "CREATE FUNCTION test_id(age interval, n int) RETURNS uuid LANGUAGE sql AS $$ SELECT"
               " (lpad(to_hex((extract(epoch FROM now() - age) * 1000)::bigint), 12, '0') || '7' ||"
               " lpad(to_hex(n), 3, '0') || '8000' || lpad(to_hex(n), 12, '0'))::uuid $$",

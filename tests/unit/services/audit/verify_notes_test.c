@@ -14,8 +14,7 @@ static void make_notes(void)
                                  .since_us = (NOTES - i - 1) * 100,
                                  .months = 3,
                                  .dropped_us = (NOTES - i) * 100 + 50,
-                                 .dropped_by = STR("audit-0"),
-                                 .is_old = true};
+                                 .dropped_by = STR("audit-0")};
         note_sign(&notes[i], &keys, &arena);
     }
 }
@@ -66,30 +65,6 @@ Test(verify_notes, misses_a_note_that_a_later_one_names)
     make_notes();
     look_at_notes(0, NOTES - 1);
     assert_found(VERIFY_REMOVED, 0, NULL);
-}
-
-/* An upgraded database has unsigned notes, which cannot be told from forged ones. */
-Test(verify_notes, reports_unsigned_notes_unless_signed_ones_follow)
-{
-    make_notes();
-    notes[2].is_signed = notes[1].is_signed = false;
-    look_at_notes(1, 2);
-    cr_assert_eq(report.of[VERIFY_UNSIGNED_NOTE].count, 2);
-    cr_assert_eq(count_of_all(), 2);
-    cr_assert_eq(notes_reach(notes + 1, 2, &keys, &arena), 200);
-    cr_assert_eq(last_before(300, 1, 2), 0);
-
-    notes[0].since_us = 0;
-    note_sign(&notes[0], &keys, &arena);
-    look_at_notes(0, NOTES);
-    cr_assert_eq(count_of_all(), 0);
-
-    make_notes();
-    notes[1].is_signed = false;
-    look_at_notes(0, NOTES);
-    cr_assert_eq(report.of[VERIFY_UNSIGNED_NOTE].count, 1, "it was signed once");
-    notes[0].is_signed = notes[0].is_old = false;
-    cr_assert_eq(notes_reach(notes, 1, &keys, &arena), 0, "retention does not drop so early");
 }
 
 Test(verify_notes, knows_the_keys_that_have_signed_notes_before)

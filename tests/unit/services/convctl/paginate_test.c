@@ -24,12 +24,9 @@ static void answer(struct bus_message *message)
 {
     const char *const *const next = atomic_load(&answers);
     const struct bus_header outcome = {"Outcome", *next != NULL ? "ok" : "unavailable"};
-    char reply_to[128];
+    const struct str body = *next != NULL ? str_of(*next) : STR("[]");
 
-    snprintf(reply_to, sizeof(reply_to), "%.*s", STR_ARG(bus_message_reply_to(message)));
-    cr_assert_eq(
-        bus_publish(bus, reply_to, NULL, &outcome, 1, *next != NULL ? str_of(*next) : STR("[]")),
-        ST_OK);
+    cr_assert_eq(bus_reply(bus, message, &outcome, 1, body), ST_OK);
     atomic_store(&answers, next + (*next != NULL));
 }
 

@@ -25,9 +25,9 @@
 
 static const struct postgres_template template = {
     .name = "conversation",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
-    .migrations = {"services/audit/migrations/*.sql", "services/webhook/migrations/*.sql",
-                   "services/conversation/migrations/*.sql"},
+    .roles = {"conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"common/cell/migrations/*.sql", "services/audit/migrations/*.sql",
+                   "services/webhook/migrations/*.sql", "services/conversation/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct arena arena;

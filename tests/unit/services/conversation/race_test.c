@@ -1,6 +1,7 @@
 /* Two sessions at once: the second meets uncommitted changes of the first without waiting. */
 #include <pthread.h>
 
+#include "common/db/params.h"
 #include "tests/unit/services/conversation/conversation_fixture.h"
 
 TestSuite(race, .init = start, .fini = stop);
@@ -103,19 +104,19 @@ static void assert_claimed_for_more(const char *change)
         "{1}",       "{NULL}", "{" NOBODY "}", "{" OTHER "}", "{" OTHER "}",
     };
     static const size_t claimed[] = {0, 1, 2, 3, 5, 6};
-    db_param params[ARRAY_SIZE(create)], claims[ARRAY_SIZE(claimed)];
+    struct params params = {0}, claims = {0};
     size_t result;
 
     for (size_t i = 0; i < ARRAY_SIZE(create); i++)
-        params[i] = str_of(create[i]);
+        params_add(&params, str_of(create[i]));
     for (size_t i = 0; i < ARRAY_SIZE(claimed); i++)
-        claims[i] = params[claimed[i]];
+        params_add_from(&claims, &params, claimed[i]);
     db_open_batch(db, clock_us() + TIMEOUT_US);
-    result = db_add(db, SQL_CLAIM, claims, ARRAY_SIZE(claimed));
+    result = db_add(db, SQL_CLAIM, &claims);
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     cr_assert(str_equal(db_value(db_result(db, result), 0, CLAIM_CLAIMS), STR("{1}")));
     postgres_do(server.url, change);
-    result = db_add(db, SQL_CREATE_CONVERSATIONS, params, ARRAY_SIZE(create));
+    result = db_add(db, SQL_CREATE_CONVERSATIONS, &params);
     cr_assert_eq(db_run(db), ST_OK, "%s: %s", change, db_last_sqlstate(db));
     cr_expect_null(db_value(db_result(db, result), 0, CREATE_CONVERSATIONS_MADE_AT).p, "%s",
                    change);

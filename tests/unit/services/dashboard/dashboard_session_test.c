@@ -120,9 +120,10 @@ Test(origin, is_foreign_when_the_browser_says_so)
 /* -- who is signed in ------------------------------------------------------------------------ */
 
 #define ID "01a1fa21-7fb5-72c5-bf9a-5567eac050dd"
-#define ANSWER(id, email, role, organization)                                                      \
+#define WITHOUT_CELL(id, email, role, organization)                                                \
     "{\"user\":{\"id\":\"" id "\",\"email\":\"" email "\",\"role\":\"" role                        \
-    "\"},\"organization\":{\"id\":\"" organization "\"}}"
+    "\"},\"organization\":{\"id\":\"" organization "\"}"
+#define ANSWER(...) WITHOUT_CELL(__VA_ARGS__) ",\"cell\":\"second\"}"
 
 Test(identity, is_read_from_the_reply_of_access)
 {
@@ -133,6 +134,7 @@ Test(identity, is_read_from_the_reply_of_access)
     cr_expect_str_eq(who.user_id, ID);
     cr_expect_str_eq(who.organization_id, ID);
     cr_expect_eq(who.role, ROLE_ADMIN);
+    cr_expect_str_eq(who.cell, "second");
     identity_release(&who);
 }
 
@@ -149,6 +151,7 @@ Test(identity, is_none_when_anything_is_missing_or_odd)
         ANSWER(ID, "a@b.example", "admin", ""),
         ANSWER(ID, "a@b\\r\\nX: y", "admin", ID),
         ANSWER("x", "a@b.example", "admin", ID),
+        WITHOUT_CELL(ID, "a@b.example", "admin", ID) "}",
     };
     struct identity who;
 

@@ -82,7 +82,6 @@ Test(deployment_state, has_the_lag_of_the_replica_that_is_furthest_behind)
     cr_expect_eq(of("audit")->lag_s, 140);
 }
 
-/* A replica of an older version reports less, and is not ready unless it reports so. */
 Test(deployment_state, calls_a_replica_that_does_not_say_so_not_ready)
 {
     deployment_state_note(&state, STR("{\"name\":\"audit\",\"id\":\"" ID(1) "\"}"));

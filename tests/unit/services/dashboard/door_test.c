@@ -131,9 +131,12 @@ static void on_turn(struct door_place *place, bool is_let_in)
     note(place, is_let_in);
 }
 
+static struct timers timers;
+
 static void set_up(void)
 {
-    door_init(&door, h2o_evloop_create(), 12345);
+    timers_init(&timers, h2o_evloop_create());
+    door_init(&door, &timers, 12345);
 }
 
 TestSuite(door, .init = set_up);
@@ -240,7 +243,7 @@ Test(door, keeps_the_place_of_a_client_that_disconnects_for_a_while)
     door_abandon(&places[0]);
     cr_expect_str_eq(seen, "ab");
     while (seen[2] == '\0')
-        (void)h2o_evloop_run(door.loop, 100);
+        (void)h2o_evloop_run(timers.loop, 100);
     cr_expect_str_eq(seen, "abc");
 }
 
@@ -252,7 +255,7 @@ Test(door, rejects_clients_that_waited_too_long_and_forgets_those_that_left)
     come(3, "192.0.2.4");
     door_leave(&places[2]);
     while (seen[2] == '\0')
-        (void)h2o_evloop_run(door.loop, 100);
+        (void)h2o_evloop_run(timers.loop, 100);
     cr_expect_str_eq(seen, "abD");
     door_leave(&places[3]);
     door_leave(&places[0]);

@@ -8,6 +8,7 @@
 #include "common/crypto/crypto.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
+#include "services/gateway/familiar.h"
 
 #define PING         "/api/v1/ping"
 #define CONVERSATION "/api/v1/conversations/0190a000-0000-7000-8000-000000000001"

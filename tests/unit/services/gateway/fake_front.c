@@ -6,7 +6,10 @@
 #include <string.h>
 
 #include "common/base/clock.h"
+#include "common/base/recent_table.h"
 #include "proto/headers.h"
+#include "services/gateway/familiar.h"
+#include "services/gateway/gateway_metrics.h"
 
 /* The beginning of a quota window. */
 #define NOW_US ((int64_t)1700000000 * 1000000)
@@ -207,6 +210,11 @@ void fake_invalidate(const char *organization_id)
 
 /* -- common/http/connections.h and lingering_close.h ----------------------------------------- */
 
+h2o_socket_t *connection_socket(h2o_conn_t *conn)
+{
+    return NULL;
+}
+
 void connection_busy(h2o_socket_t *sock)
 {
 }
@@ -221,7 +229,7 @@ void lingering_close_begin(struct lingering_closes *lingering, h2o_socket_t *soc
 
 /* -- h2o ------------------------------------------------------------------------------------- */
 
-static h2o_linklist_t looking; /* the timer of postponed requests, if it is set */
+static bool is_looking; /* the timer of postponed requests is set */
 
 int h2o_socket_get_fd(h2o_socket_t *sock)
 {
@@ -234,52 +242,48 @@ static socklen_t get_peername(h2o_conn_t *conn, struct sockaddr *peer)
     return sizeof(client);
 }
 
-static h2o_socket_t *get_socket(h2o_conn_t *conn)
-{
-    return NULL;
-}
-
-static const h2o_conn_callbacks_t callbacks = {.get_peername = get_peername,
-                                               .get_socket = get_socket};
+static const h2o_conn_callbacks_t callbacks = {.get_peername = get_peername};
 static h2o_conn_t conn = {.ctx = &gateway.edge.context, .callbacks = &callbacks};
-
-void h2o_timeout_init(h2o_loop_t *loop, h2o_timeout_t *timeout, uint64_t millis)
-{
-    timeout->timeout = millis;
-}
 
 /* A timer is the send timeout, that of postponed requests, or a request's time limit.
    api_request_begin() sets the last: this is where the test gets the API request that it made. */
-void h2o_timeout_link(h2o_loop_t *loop, h2o_timeout_t *timeout, h2o_timeout_entry_t *entry)
+void timer_start(struct timers *timers, struct timer *timer, int64_t ms,
+                 void (*on_due)(struct timer *timer))
 {
-    struct edge_request *http = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, entry);
+    struct edge_request *http = H2O_STRUCT_FROM_MEMBER(struct edge_request, limit_timer, timer);
     struct fake_request *request;
 
-    if (timeout == &gateway.edge.send_timeout)
-        return;
-    if (timeout == &gateway.postponed.timeout) {
-        cr_assert_not(h2o_linklist_is_linked(&entry->_link), "a timer is linked twice");
-        h2o_linklist_insert(&looking, &entry->_link);
+    timer->on_due = on_due;
+    if (timer == &gateway.postponed.timer) {
+        is_looking = true;
         return;
     }
+    if (ms == EDGE_REQUEST_SEND_MS)
+        return;
     request = (struct fake_request *)http->req;
-    cr_assert_eq(request->late_us, 0, "a timer is linked twice");
     request->api = H2O_STRUCT_FROM_MEMBER(struct api_request, http, http);
-    request->late_us = now_us + (int64_t)timeout->timeout * 1000;
+    request->late_us = now_us + ms * 1000;
 }
 
-void h2o_timeout_unlink(h2o_timeout_entry_t *entry)
+void timer_stop(struct timer *timer)
 {
+    if (timer == &gateway.postponed.timer)
+        is_looking = false;
     for (size_t i = 0; i < n_requests; i++)
-        if (requests[i]->api != NULL && entry == &requests[i]->api->http.limit_timer)
+        if (requests[i]->api != NULL && timer == &requests[i]->api->http.limit_timer)
             requests[i]->late_us = 0;
+}
+
+bool timer_is_running(const struct timer *timer)
+{
+    return is_looking;
 }
 
 void fake_look(void)
 {
-    cr_assert_not(h2o_linklist_is_empty(&looking), "nobody is postponed");
-    h2o_linklist_unlink(looking.next);
-    gateway.postponed.timer.cb(&gateway.postponed.timer);
+    cr_assert(is_looking, "nobody is postponed");
+    is_looking = false;
+    gateway.postponed.timer.on_due(&gateway.postponed.timer);
 }
 
 void h2o_start_response(h2o_req_t *req, h2o_generator_t *generator)
@@ -308,7 +312,7 @@ void h2o_send(h2o_req_t *req, h2o_iovec_t *bufs, size_t bufcnt, h2o_send_state_t
     "{\"organization_id\":\"" organization_id "\",\"api_key_id\":\"" FAKE_API_KEY                  \
     "\",\"scope\":\"" scope "\",\"expires_at\":null,\"plan_has_api\":true,"                        \
     "\"require_https\":false,\"ip_allowlist_enabled\":false,\"ip_allowlist\":[],"                  \
-    "\"key_limit\":100,\"organization_limit\":1000}"
+    "\"key_limit\":100,\"organization_limit\":1000,\"cell\":\"main\"}"
 
 const char fake_record[] = RECORD(FAKE_ORGANIZATION, "full");
 const char fake_record_read[] = RECORD(FAKE_ORGANIZATION, "read");
@@ -375,7 +379,7 @@ void fake_be_late(struct fake_request *request)
     if (now_us < request->late_us)
         now_us = request->late_us;
     request->late_us = 0;
-    request->api->http.limit_timer.cb(&request->api->http.limit_timer);
+    request->api->http.limit_timer.on_due(&request->api->http.limit_timer);
 }
 
 void fake_leave(struct fake_request *request)
@@ -391,14 +395,11 @@ void fake_open(void)
     now_us = NOW_US;
     gateway_metrics_open();
     gateway.edge.options = &options;
-    gateway.edge.limit_timeouts[EDGE_REQUEST_LIMIT_COMMAND].timeout = COMMAND_MS;
-    gateway.edge.limit_timeouts[EDGE_REQUEST_LIMIT_RECORD].timeout = EDGE_REQUEST_RECORD_MS;
     send_budget_init(&gateway.edge.send_budget, SIZE_MAX);
     gateway.keys = key_cache_new(100, 100);
     gateway.throttle = throttle_new(3, 1);
     gateway.familiar = familiar_new(1);
-    h2o_linklist_init_anchor(&gateway.parked);
-    h2o_linklist_init_anchor(&looking);
+    list_init(&gateway.parked);
     postponed_init(&gateway.postponed, &gateway.edge);
     key_usage_init(&gateway.usage);
     fake_client("192.0.2.1");
@@ -426,7 +427,7 @@ void fake_close(void)
     expect_keys_given_back();
     key_cache_free(gateway.keys);
     throttle_free(gateway.throttle);
-    familiar_free(gateway.familiar);
+    recent_table_free(gateway.familiar);
     for (size_t i = 0; i < n_requests; i++)
         free(requests[i]);
     cr_expect_eq(n_messages, 0, "%zu messages were not freed", n_messages);

@@ -7,12 +7,13 @@
 #include "common/base/clock.h"
 #include "common/crypto/crypto.h"
 #include "proto/subject.h"
+#include "services/gateway/familiar.h"
 
 /* -- the lookup budget ----------------------------------------------------------------------- */
 
 #define SECOND 1000000
 
-static int take_all(struct lookup_budget *budget, enum standing standing, int64_t mono_us)
+static int take_all(struct rate *budget, enum standing standing, int64_t mono_us)
 {
     int n = 0;
 
@@ -23,7 +24,7 @@ static int take_all(struct lookup_budget *budget, enum standing standing, int64_
 
 Test(lookup_budget, is_so_many_at_once_and_then_so_many_a_second)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, 5 * SECOND), LOOKUP_BUDGET_MAX);
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, 5 * SECOND), 0);
@@ -34,7 +35,7 @@ Test(lookup_budget, is_so_many_at_once_and_then_so_many_a_second)
 
 Test(lookup_budget, does_not_grow_while_unused)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, SECOND), LOOKUP_BUDGET_MAX);
     cr_assert_eq(take_all(&budget, STANDING_FAMILIAR, 3600LL * SECOND), LOOKUP_BUDGET_MAX);
@@ -42,7 +43,7 @@ Test(lookup_budget, does_not_grow_while_unused)
 
 Test(lookup_budget, keeps_a_quarter_for_networks_of_good_keys)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     cr_assert_eq(take_all(&budget, STANDING_STRANGER, SECOND), LOOKUP_BUDGET_MAX / 4 * 3);
     cr_assert_eq(take_all(&budget, STANDING_SUSPECT, SECOND), 0);
@@ -51,7 +52,7 @@ Test(lookup_budget, keeps_a_quarter_for_networks_of_good_keys)
 
 Test(lookup_budget, keeps_half_for_addresses_that_have_not_failed)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     cr_assert_eq(take_all(&budget, STANDING_SUSPECT, SECOND), LOOKUP_BUDGET_MAX / 2);
     cr_assert_eq(take_all(&budget, STANDING_SUSPECT, SECOND), 0);
@@ -60,7 +61,7 @@ Test(lookup_budget, keeps_half_for_addresses_that_have_not_failed)
 
 Test(lookup_budget, is_not_used_up_by_valid_keys)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     for (int i = 0; i < 5 * LOOKUP_BUDGET_MAX; i++) {
         cr_assert(lookup_budget_take(&budget, STANDING_FAMILIAR, SECOND));
@@ -71,7 +72,7 @@ Test(lookup_budget, is_not_used_up_by_valid_keys)
 
 Test(lookup_budget, refunded_late_does_not_exceed_the_maximum)
 {
-    struct lookup_budget budget = {0};
+    struct rate budget = {0};
 
     cr_assert(lookup_budget_take(&budget, STANDING_FAMILIAR, SECOND));
     cr_assert(lookup_budget_take(&budget, STANDING_FAMILIAR, 3600LL * SECOND));

@@ -42,7 +42,7 @@ static int count_untold(void)
     int n = 0;
 
     for (int i = 0; i < KEYS; i++)
-        n += h2o_linklist_is_linked(&keys[i]->tally.listed);
+        n += list_is_linked(&keys[i]->tally.listed);
     return n;
 }
 

@@ -7,6 +7,7 @@
 #include "common/crypto/crypto.h"
 #include "proto/headers.h"
 #include "proto/subject.h"
+#include "services/gateway/gateway_metrics.h"
 #include "tests/unit/services/gateway/fake_front.h"
 
 #define PING      "/api/v1/ping"
@@ -148,7 +149,7 @@ Test(postponed, leaves_with_its_client)
     cr_expect_eq(gateway.postponed.n, 0);
     cr_expect_eq(key->n_postponed, 0);
     fake_look(); /* and the timer is not set again */
-    cr_expect_not(h2o_linklist_is_linked(&gateway.postponed.timer._link));
+    cr_expect_not(timer_is_running(&gateway.postponed.timer));
 }
 
 Test(postponed, takes_so_many_of_a_key_and_others_have_places)

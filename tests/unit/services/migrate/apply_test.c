@@ -107,10 +107,6 @@ Test(apply, allows_services_only_to_end_hung_sessions_of_others, .init = start, 
     char two[POSTGRES_URL_MAX];
 
     cr_assert_eq(run(), ST_OK);
-    postgres_do(server.url, "DROP FUNCTION migration.end_hung_sessions()");
-    postgres_do(server.url, "CREATE FUNCTION migration.end_hung_sessions() RETURNS SETOF boolean"
-                            " LANGUAGE sql AS 'SELECT true'"); /* as in earlier releases */
-    cr_assert_eq(run(), ST_OK);
     postgres_do(server.url, "ALTER ROLE conv_two LOGIN");
     postgres_url_as(&server, "conv_two", two);
     for (int i = 0; i < 5; i++)

@@ -1,4 +1,5 @@
 /* Reading rows that our services never write, but that a table can hold. */
+#include "common/db/params.h"
 #include "services/search/found.h"
 #include "tests/unit/services/search/search_fixture.h"
 
@@ -28,7 +29,7 @@ static struct found_row read_one(const char *time)
     size_t asked;
 
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    asked = db_add_binary(db, 0, (db_param[]){str_of(time)}, 1, DB_BINARY_ROWS);
+    asked = db_add_binary(db, 0, PARAMS(str_of(time)));
     cr_assert_eq(db_run(db), ST_OK, "%s", db_last_sqlstate(db));
     found.rows = db_result(db, asked);
     found_row_read(&found, 0, &row);

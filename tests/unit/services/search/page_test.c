@@ -317,7 +317,7 @@ static uint32_t cost_of_waiting(const char *body)
     int64_t began_us;
 
     db_open_batch(other, clock_us() + 30 * INT64_C(1000000));
-    (void)db_add(other, 0, NULL, 0);
+    (void)db_add(other, 0, NULL);
     cr_assert_eq(db_run(other), ST_OK);
     cr_assert(prepare(command, ORG, body));
     ask(command);

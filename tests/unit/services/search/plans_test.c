@@ -31,15 +31,6 @@ Test(search_plans, the_role_reads_what_it_searches_and_writes_only_to_the_audit_
     cr_assert_not(is_allowed("webhook.events", "SELECT"));
 }
 
-/* A page and its total are two statements. Both or neither must see a conversation that is created,
-   deleted or erased between them. */
-Test(search_plans, the_role_sees_one_moment_in_a_transaction)
-{
-    cr_assert(postgres_integer(
-        search_url(),
-        "SELECT (current_setting('transaction_isolation') = 'repeatable read')::int"));
-}
-
 /* -- plans ----------------------------------------------------------------------------------- */
 
 /* Raises unless the plan of the prepared statement `planned` only walks along an index, by all

@@ -16,9 +16,10 @@
 
 static const struct postgres_template template = {
     .name = "search",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
-    .migrations = {"services/audit/migrations/*.sql", "services/webhook/migrations/*.sql",
-                   "services/conversation/migrations/*.sql", "services/search/migrations/*.sql"},
+    .roles = {"conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"common/cell/migrations/*.sql", "services/audit/migrations/*.sql",
+                   "services/webhook/migrations/*.sql", "services/conversation/migrations/*.sql",
+                   "services/search/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct db *db;

@@ -135,12 +135,12 @@ static long long blocks_fetched(struct db *counting, const char *body)
     long long n;
 
     db_open_batch(counting, clock_us() + 30 * INT64_C(1000000));
-    before = db_add(counting, COUNT_FETCHED, NULL, 0);
+    before = db_add(counting, COUNT_FETCHED, NULL);
     found_ask(&found, counting, &statement);
     found_ask_totals((struct found *const[]){&found}, 1, counting, &arena);
     cr_assert_eq(db_run(counting), ST_OK, "%s", db_last_sqlstate(counting));
     found_ask_rest(&found, counting, &arena);
-    after = db_add(counting, COUNT_FETCHED, NULL, 0);
+    after = db_add(counting, COUNT_FETCHED, NULL);
     cr_assert_eq(db_run(counting), ST_OK, "%s", db_last_sqlstate(counting));
     cr_assert(found_read(&found, counting));
     cr_assert_eq(found.n_total, ROWS, "%s", body);

@@ -7,10 +7,12 @@
 #include <unistd.h>
 
 #include "common/base/clock.h"
+#include "common/base/metrics.h"
 #include "common/crypto/crypto.h"
 #include "services/webhook/attempts.h"
 #include "services/webhook/queue.h"
-#include "services/webhook/sender.h"
+#include "services/webhook/sender_metrics.h"
+#include "services/webhook/webhook.h"
 #include "tests/support/port.h"
 #include "tests/support/receiver.h"
 
@@ -100,9 +102,9 @@ static void take_seven(void)
 }
 
 /* The fences are in the order of the slots, of which the last is taken first. */
-static void expect(int64_t under_way, size_t vacant, size_t given_back, const char *fences)
+static void expect(int64_t in_flight, size_t vacant, size_t given_back, const char *fences)
 {
-    cr_expect_eq(metric_read(metrics.under_way), under_way);
+    cr_expect_eq(metric_read(metrics.in_flight), in_flight);
     cr_expect_eq(attempts_vacant(attempts), vacant);
     cr_expect_eq(attempts_given_back(attempts), given_back);
     cr_expect(str_equal(attempts_fences(attempts), str_of(fences)));

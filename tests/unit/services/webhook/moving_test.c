@@ -12,7 +12,7 @@ static void set_moving(const char *organization, const char *state)
     char text[256];
 
     snprintf(text, sizeof(text),
-             "INSERT INTO audit.moving VALUES ('%s', '%s') ON CONFLICT (organization_id)"
+             "INSERT INTO cell.moves VALUES ('%s', '%s') ON CONFLICT (organization_id)"
              " DO UPDATE SET state = excluded.state, since = clock_timestamp()",
              organization, state);
     postgres_do(server.url, text);
@@ -20,7 +20,7 @@ static void set_moving(const char *organization, const char *state)
 
 static void open_all(void)
 {
-    postgres_do(server.url, "TRUNCATE audit.moving");
+    postgres_do(server.url, "TRUNCATE cell.moves");
 }
 
 static const char *const organizations[] = {ORG, OTHER, LAST};

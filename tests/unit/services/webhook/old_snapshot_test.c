@@ -97,8 +97,9 @@ static void measure(int64_t blocks[MEASURED])
     snprintf(arguments, sizeof(arguments), "'" ORG "', '{}', %s", bounds.claims);
     blocks[7] = blocks_of(SQL_RELEASE, arguments);
     blocks[8] = blocks_of(SQL_QUEUE_RESENDS, "100, 4, '" NOBODY "', 100000");
-    blocks[9] = blocks_hit("EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT FROM webhook.endpoints"
-                           " WHERE organization_id = '" ORG "' AND 't' = ANY (events) LIMIT 1");
+    blocks[9] = postgres_blocks_hit(
+        role_url(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) SELECT FROM webhook.endpoints"
+                    " WHERE organization_id = '" ORG "' AND 't' = ANY (events) LIMIT 1");
 }
 
 static void expect_nothing_dead_is_read(void)

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "common/db/params.h"
 #include "services/webhook/webhook.h"
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
@@ -90,12 +91,11 @@ static void *rekey(void *unused)
 
 static void *fan_out(void *unused)
 {
-    const db_param params[] = {STR("10"), STR("10"),   STR("10"), STR(NOBODY),
-                               STR("10"), STR("1:1:"), STR("{}"), STR("{}")};
-
     db_open_batch(senders, clock_us() + 30 * INT64_C(1000000));
-    db_add(senders, SQL_LOCK_QUEUE, NULL, 0);
-    db_add(senders, SQL_FAN_OUT, params, 8);
+    db_add(senders, SQL_LOCK_QUEUE, NULL);
+    db_add(senders, SQL_FAN_OUT,
+           PARAMS(STR("10"), STR("10"), STR("10"), STR(NOBODY), STR("10"), STR("1:1:"), STR("{}"),
+                  STR("{}")));
     cr_assert_eq(db_commit(senders), ST_OK);
     return NULL;
 }

@@ -385,7 +385,7 @@ Test(retries, keep_their_place_in_the_schedule_through_a_crash)
     END(FAILED);
     cr_expect_eq(count("SELECT retry FROM webhook.retries"), 2);
     cr_expect_eq(
-        count("SELECT count(*) FROM webhook.deliveries WHERE cause = 'again' AND retry = 1"), 1);
+        count("SELECT count(*) FROM webhook.deliveries WHERE cause = 'recovery' AND retry = 1"), 1);
 }
 
 /* -- costs ------------------------------------------------------------------------------------- */

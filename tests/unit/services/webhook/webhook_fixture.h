@@ -22,8 +22,9 @@
 
 static const struct postgres_template template = {
     .name = "webhook",
-    .roles = {"conv_access", "conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
-    .migrations = {"services/audit/migrations/*.sql", "services/webhook/migrations/*.sql"},
+    .roles = {"conv_audit", "conv_conversation", "conv_search", "conv_webhook"},
+    .migrations = {"common/cell/migrations/*.sql", "services/audit/migrations/*.sql",
+                   "services/webhook/migrations/*.sql"},
 };
 static struct postgres_server server;
 static struct db *db;
@@ -51,14 +52,13 @@ static inline void stop(void)
 static inline const struct db_rows *run_with(enum webhook_sql statement, const char *const *texts,
                                              size_t n)
 {
-    db_param params[16];
+    struct params params = {0};
     size_t i;
 
-    cr_assert_leq(n, sizeof(params) / sizeof(params[0]));
     for (i = 0; i < n; i++)
-        params[i] = str_of(texts[i]);
+        params_add(&params, str_of(texts[i]));
     db_open_batch(db, clock_us() + 30 * INT64_C(1000000));
-    i = db_add(db, (int)statement, params, n);
+    i = db_add(db, (int)statement, &params);
     cr_assert_eq(db_commit(db), ST_OK);
     return db_result(db, i);
 }
@@ -139,33 +139,19 @@ static inline void await_room_in_minute(void)
     postgres_await(server.url, "SELECT (extract(second FROM clock_timestamp()) < 50)::int");
 }
 
-/* The blocks that a statement reads, according to its EXPLAIN in `query`. */
-static inline int64_t blocks_hit(const char *query)
+/* The URL of the service's role. */
+static inline const char *role_url(void)
 {
     static char url[POSTGRES_URL_MAX];
-    const char *hits;
-    char *plan;
-    int64_t blocks;
 
     postgres_url_as(&server, "conv_webhook", url);
-    plan = postgres_text(url, query);
-    cr_assert_not_null(plan);
-    hits = strstr(plan, "\"Shared Hit Blocks\": ");
-    cr_assert_not_null(hits);
-    blocks = strtoll(hits + strlen("\"Shared Hit Blocks\": "), NULL, 10);
-    free(plan);
-    return blocks;
+    return url;
 }
 
-/* The same of one of the service's statements with these arguments, as SQL; changes nothing. */
+/* The blocks that one of the service's statements reads with these arguments, as SQL; changes nothing. */
 static inline int64_t blocks_of(enum webhook_sql statement, const char *arguments)
 {
-    static char query[24576];
-
-    snprintf(query, sizeof(query),
-             "BEGIN; PREPARE s AS %s; EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) EXECUTE s(%s)",
-             webhook_sql[statement].text, arguments);
-    return blocks_hit(query);
+    return postgres_blocks_of(role_url(), webhook_sql[statement].text, arguments);
 }
 
 #endif

@@ -3,6 +3,7 @@
 #include <libpq-fe.h>
 #include <pthread.h>
 
+#include "common/db/params.h"
 #include "services/webhook/webhook.h"
 #include "tests/unit/services/webhook/webhook_fixture.h"
 
@@ -79,7 +80,6 @@ static void *keep_up(void *unused)
 /* Takes locks in the order of a sender's transaction: first the queue, then rows of the log. */
 Test(webhook_upkeep, drops_a_day_during_a_transaction_of_the_sender)
 {
-    const db_param step[] = {STR("10")};
     pthread_t thread;
 
     make_old_days(1);
@@ -91,11 +91,11 @@ Test(webhook_upkeep, drops_a_day_during_a_transaction_of_the_sender)
                 " cause, created_at) SELECT id, id, webhook.id_at(at), id, 't', 'event', at"
                 " FROM webhook.endpoints, (SELECT now() - interval '31 d' AS at) a;" LET_ALL_WAIT);
     db_open_batch(senders, clock_us() + 30 * INT64_C(1000000));
-    db_add(senders, SQL_LOCK_QUEUE, NULL, 0);
+    db_add(senders, SQL_LOCK_QUEUE, NULL);
     cr_assert_eq(db_run(senders), ST_OK);
     cr_assert_eq(pthread_create(&thread, NULL, keep_up, NULL), 0);
     await_waiting(1);
-    db_add(senders, SQL_EXPIRE_QUEUE, step, 1);
+    db_add(senders, SQL_EXPIRE_QUEUE, PARAMS(STR("10")));
     cr_expect_eq(db_commit(senders), ST_OK);
     pthread_join(thread, NULL);
     cr_expect_eq(count(DAYS_DROPPED), 1);

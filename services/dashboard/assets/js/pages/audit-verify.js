@@ -11,23 +11,22 @@ import {card} from '../components/section.js';
 const FOUND = {
   changed: 'An entry differs from what was sealed',
   removed: 'A sealed entry, a block or a signed retention note is missing',
-  slipped_in: 'An entry was added that was never sealed',
+  inserted: 'An entry was added that was never sealed',
   rewritten: 'The chain was replaced from here on',
   implausible: 'An entry was sealed that no service can have appended',
   misdated: 'The time of an entry is a wrong clock’s, or was made up',
   not_sealed: 'Entries have waited too long to be sealed',
   not_compared: 'The given head is older than the chain',
-  forged_note: 'A retention note does not match its signature',
-  unsigned_note: 'A retention note is not signed',
+  forged_note: 'A retention note is not as the service has signed it',
 };
 
 /* The first finding of a kind, and how many there are. */
 function finding(kind, {count, request_id: request, block, detail}) {
   return [
     notice('bad', h('strong', null, `${FOUND[kind] ?? kind}.`)),
-    facts([['Kind', h('code', null, kind)], ['Found', count === undefined ? null : number(count)],
+    facts([['Kind', h('code', null, kind)], ['Found', number(count)],
            ['Request', request && h('code', null, request)],
-           ['Block', block === null || block === undefined ? null : String(block)],
+           ['Block', block === null ? null : String(block)],
            ['Detail', detail]]),
   ];
 }
@@ -35,14 +34,14 @@ function finding(kind, {count, request_id: request, block, detail}) {
 function verdict(answer) {
   const counts = facts([
     ['Entries checked', number(answer.entries)], ['Of them sealed', number(answer.sealed)],
-    ['Not sealed yet', answer.unsealed === undefined ? null : number(answer.unsealed)],
-    ['Expired', number(answer.expired ?? 0)], ['Blocks', number(answer.blocks ?? 0)],
+    ['Not sealed yet', number(answer.unsealed)],
+    ['Expired', number(answer.expired)], ['Blocks', number(answer.blocks)],
     ['Head', answer.head?.block_hash && h('code', null, answer.head.block_hash)],
   ]);
 
   return h('div', {class: 'stack'},
            answer.ok ? notice('good', h('strong', null, 'The audit log is complete and unaltered.'))
-             : Object.entries(answer.findings ?? {}).flatMap(([kind, found]) => finding(kind, found)),
+             : Object.entries(answer.findings).flatMap(([kind, found]) => finding(kind, found)),
            counts);
 }
 
@@ -63,12 +62,9 @@ export function verifyCard(signal) {
   const stop = h('button', {type: 'button', class: 'button', hidden: true}, 'Stop');
   let isStopped = false;
 
-  function progress(answer) {
-    const {entries = 0, chained = 0} = answer.position;
-
+  function progress({entries, position}) {
     replace(place, h('p', null, h('progress', {'aria-label': 'Verifying'}), ' ',
-                     `${plural(Math.max(entries, chained, answer.entries ?? 0), 'entry', 'entries')} ` +
-                       'checked so far…'));
+                     `${plural(Math.max(entries, position.chained), 'entry', 'entries')} checked so far…`));
   }
 
   stop.addEventListener('click', () => {

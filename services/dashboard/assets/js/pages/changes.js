@@ -18,7 +18,7 @@ export const title = 'Changes';
 const asText = (value) => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function gist(change) {
-  const parts = Object.entries(change.detail ?? {}).map(([name, value]) => `${name}: ${asText(value)}`);
+  const parts = Object.entries(change.detail).map(([name, value]) => `${name}: ${asText(value)}`);
 
   return parts.join(', ');
 }
@@ -35,7 +35,7 @@ function openChange(change) {
         ['From address', change.address && h('code', null, change.address)],
         ['Id', h('code', null, change.id)],
       ]),
-      codeBlock(JSON.stringify(change.detail ?? {}, null, 2), {label: 'Detail'}),
+      codeBlock(JSON.stringify(change.detail, null, 2), {label: 'Detail'}),
     ],
   });
 }

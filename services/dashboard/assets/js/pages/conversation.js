@@ -36,7 +36,7 @@ const id = (text) => {
 async function setStatus(conversation, status, reload) {
   const moved = await put(path`/data/conversations/${conversation.id}/status`, {status});
 
-  toast(`Status is now ${words(moved.status ?? status).toLowerCase()}`);
+  toast(`Status is now ${words(moved.status).toLowerCase()}`);
   reload();
 }
 

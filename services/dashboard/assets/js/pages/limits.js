@@ -16,7 +16,7 @@ function meter(share) {
 
 export function limits(usage, range) {
   const {places, step} = onGrid(usage, range), minutes = step / 60;
-  const rows = (usage.keys ?? []).map((key) => {
+  const rows = usage.keys.map((key) => {
     const values = places.map((i) => (i === null ? 0 : (key.points[i] ?? 0) / minutes));
 
     return {...key, values, peak: Math.max(...values)};

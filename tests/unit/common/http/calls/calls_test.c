@@ -1,6 +1,7 @@
 /* Calls on a fake bus, which records what is sent, with a clock that the tests set. Both replace
    real functions, so this is a separate program. */
 #include "common/http/calls.h"
+#include "common/http/edge_metrics.h"
 
 #include <criterion/criterion.h>
 #include <signal.h>
@@ -58,12 +59,6 @@ enum status bus_request(struct bus *self, const char *subject, uint64_t handle,
     return ST_OK;
 }
 
-enum status bus_request_bundled(struct bus *self, const char *subject, uint64_t handle,
-                                const struct bus_header *headers, size_t n_headers, struct str body)
-{
-    return bus_request(self, subject, handle, headers, n_headers, body);
-}
-
 struct str bus_message_header(struct bus_message *message, const char *name)
 {
     return STR_NONE;
@@ -80,11 +75,34 @@ void bus_message_free(struct bus_message *message)
         message->n_freed++;
 }
 
-/* -- a caller -------------------------------------------------------------------------------- */
+/* -- timers ---------------------------------------------------------------------------------- */
 
 enum { CALLS = 3, SECOND_MS = 1000 };
 
-static h2o_loop_t *loop;
+static struct timer *running[CALLS];
+static int64_t timeout_ms; /* of all */
+
+void timer_start(struct timers *timers, struct timer *timer, int64_t ms,
+                 void (*on_due)(struct timer *timer))
+{
+    size_t i = 0;
+
+    while (running[i] != NULL)
+        i++;
+    running[i] = timer;
+    timer->on_due = on_due;
+    timeout_ms = ms;
+}
+
+void timer_stop(struct timer *timer)
+{
+    for (size_t i = 0; i < CALLS; i++)
+        if (running[i] == timer)
+            running[i] = NULL;
+}
+
+/* -- a caller -------------------------------------------------------------------------------- */
+
 static struct heartbeat heartbeat;
 static struct calls calls;
 static struct bus_message message;
@@ -148,7 +166,14 @@ static void reply_to(uint64_t handle)
 
 static void pass(int64_t ms)
 {
-    h2o_timeout_run(loop, &calls.timeout, h2o_now(loop) + (uint64_t)ms);
+    for (size_t i = 0; i < CALLS; i++) {
+        struct timer *timer = running[i];
+
+        if (timer == NULL || ms < timeout_ms)
+            continue;
+        running[i] = NULL;
+        timer->on_due(timer);
+    }
 }
 
 static void set_up(void)
@@ -156,16 +181,14 @@ static void set_up(void)
     if (edge_metrics.late_replies == NULL)
         edge_metrics_open("test_");
     bus = (struct bus){.is_up = true};
-    loop = h2o_evloop_create();
     heartbeat_init(&heartbeat, 4 * HEARTBEAT_MS);
     heartbeat_received(&heartbeat);
-    calls_init(&calls, loop, &bus, &heartbeat, CALLS, 10 * SECOND_MS);
+    calls_init(&calls, NULL, &bus, &heartbeat, CALLS, 10 * SECOND_MS);
 }
 
 static void tear_down(void)
 {
     calls_release(&calls);
-    h2o_evloop_destroy(loop);
 }
 
 TestSuite(calls, .init = set_up, .fini = tear_down);
@@ -204,7 +227,7 @@ Test(calls, have_deadlines_by_the_clock_of_access_if_they_are_for_it)
     const int64_t now_ms = clock_us() / 1000;
     uint64_t handle;
 
-    calls.access_apart_ms = -6000; /* it is ahead */
+    calls.access_skew_ms = -6000; /* it is ahead */
     request.subject = "v1.access.thing";
     cr_assert_eq(calls_start(&calls, &request, &handle), ST_OK);
     cr_expect_geq(bus.deadline_ms, now_ms + CALL_SHORT_MS + 6000);
