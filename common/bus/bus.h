@@ -101,9 +101,9 @@ MUST_CHECK enum status bus_publish(struct bus *bus, const char *subject, const c
 
 /* Answers a request; without a reply subject it does nothing. Any bus whose user owns the request's
    mailbox can do so, on its own thread; a plain message only the bus that has taken it, as long as
-   the link that it came by is open (allow_responses of nats-server). The replies of one step to one bundle, from
-   the bus that has taken it, travel together: if the link is lost before the step ends, they count
-   as lost. */
+   the connection that it came by is open (allow_responses of nats-server): ST_UNAVAILABLE after
+   that. The replies of one step to one bundle, from the bus that has taken it, travel together: if
+   the link is lost before the step ends, they count as lost. */
 MUST_CHECK enum status bus_reply(struct bus *bus, struct bus_message *request,
                                  const struct bus_header *headers, size_t n_headers,
                                  struct str body);
@@ -127,7 +127,7 @@ MUST_CHECK enum status bus_request(struct bus *bus, const char *subject, uint64_
                                    const struct bus_header *headers, size_t n_headers,
                                    struct str body);
 
-/* Sends an empty message to the bus' own inbox. While the server is alive it soon comes back as a
+/* Sends a request without a body to the bus' own inbox. While the server is alive it soon comes back as a
    BUS_REPLY with `handle`. */
 MUST_CHECK enum status bus_send_heartbeat(struct bus *bus, uint64_t handle);
 

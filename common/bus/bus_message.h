@@ -29,8 +29,8 @@ enum bus_reply_kind { BUS_REPLY, BUS_NO_RESPONDERS };
 typedef void (*bus_reply_fn)(void *closure, uint64_t handle, enum bus_reply_kind kind,
                              struct bus_message *message);
 /* Whether the reply to a request is still awaited. Called from time to time on the owner's thread,
-   as the bus has no table of requests and no timeouts. False: the bus stops listening for that
-   reply, and drops it if it still comes. */
+   as the bus has no timeouts. Once none of a bundle's replies is awaited, the bus stops listening
+   for them; until then one that is not awaited is still passed on. */
 typedef bool (*bus_awaited_fn)(void *closure, uint64_t handle);
 
 /* Called on a nats.c thread; during a move perhaps twice for one message. `message` stays the

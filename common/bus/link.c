@@ -164,6 +164,7 @@ void link_release(struct bus_link *link)
 {
     natsConnection_Destroy(link->nats);
     link->nats = NULL;
+    link->n_released++;
     atomic_store(&link->write_wanted, false);
     atomic_store(&link->is_lame, false);
     atomic_store(&link->ended, false);

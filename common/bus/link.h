@@ -35,6 +35,7 @@ struct bus_link {
     const struct link_events *events;
     void *closure;
     natsConnection *nats;     /* NULL: it is free */
+    unsigned n_released;      /* connections before this one */
     pthread_mutex_t lock;     /* while it is held, `socket` stays open */
     atomic_int socket;        /* -1 while down */
     atomic_bool write_wanted; /* nats.c holds bytes for the socket */

@@ -33,10 +33,11 @@ struct bus_message {
 struct bus_parcel {
     natsMsg *nats;
     bool is_plain;
-    const void *taker; /* the bus that took it, and the link that it came by */
+    const void *taker; /* the bus that took it, and the connection that it came by */
     const struct bus_link *via;
-    atomic_size_t n_used; /* messages not freed yet, plus one while replies wait in it */
-    struct list link;     /* among those with replies */
+    unsigned via_released; /* its n_released then */
+    atomic_size_t n_used;  /* messages not freed yet, plus one while replies wait in it */
+    struct list link;      /* among those with replies */
     struct bundle_writer replies;
     size_t n_messages;
     struct bus_message messages[];

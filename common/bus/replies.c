@@ -8,15 +8,27 @@ void replies_init(struct bus_replies *replies, const void *taker)
     list_init(&replies->answering);
 }
 
-/* The link that the request came by, if it is still open, else the one in use. A server of a cluster
-   learns of a reply subject before it delivers the request; another server may learn of it later. */
+/* The link that the request came by, while it has the same connection. NULL: it has not. */
+static const struct bus_link *link_of(const struct bus_replies *replies,
+                                      const struct bus_parcel *parcel)
+{
+    const struct bus_link *via = parcel->taker == replies->taker ? parcel->via : NULL;
+
+    return link_can_call(via) && !atomic_load(&via->closing) &&
+                   via->n_released == parcel->via_released
+               ? via
+               : NULL;
+}
+
+/* A server of a cluster learns of a reply subject before it delivers the request; another server,
+   that of the link in use, may learn of it later. */
 static const struct bus_link *way_back(const struct bus_replies *replies,
                                        const struct bus_link *in_use,
                                        const struct bus_parcel *parcel)
 {
-    const struct bus_link *via = parcel->taker == replies->taker ? parcel->via : NULL;
+    const struct bus_link *via = link_of(replies, parcel);
 
-    return link_can_call(via) && !atomic_load(&via->closing) ? via : in_use;
+    return via != NULL ? via : in_use;
 }
 
 static void send_collected(struct bus_replies *replies, const struct bus_link *in_use,
@@ -79,7 +91,7 @@ enum status replies_add(struct bus_replies *replies, const struct bus_link *in_u
     if (reply_to.p == NULL)
         return ST_OK;
     if (parcel->is_plain)
-        return link_publish(link, reply_to.p, NULL, headers, n_headers, body);
+        return link_publish(link_of(replies, parcel), reply_to.p, NULL, headers, n_headers, body);
     if (!link_has_room(link))
         return ST_UNAVAILABLE;
     if (parcel->taker != replies->taker || body.n > BUNDLE_BODY_MAX)

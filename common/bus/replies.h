@@ -4,7 +4,7 @@
  * What     Replies of one step to one bundle are collected until its end, large ones compressed. A
  *          message that another bus has taken is answered at once, as its bundle belongs to the
  *          thread of that bus.
- * Threads  The owner's; replies_lost() any.
+ * Threads  The owner's; `n_lost` may be read on any.
  */
 #ifndef COMMON_BUS_REPLIES_H
 #define COMMON_BUS_REPLIES_H

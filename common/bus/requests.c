@@ -111,7 +111,7 @@ static void give_back(const struct bus_requests *requests, struct bus_slot *slot
         close_slot(slot);
         return;
     }
-    slot->n_open = 0;
+    slot->n_awaited = 0;
     slot->next = slot->route->free;
     slot->route->free = slot;
 }
@@ -155,8 +155,8 @@ static natsStatus send(struct bus_requests *requests, struct bus_route *route,
         give_back(requests, slot);
         return s;
     }
-    slot->n_open = bundle->n_items;
-    memcpy(slot->handles, handles, slot->n_open * sizeof(handles[0]));
+    slot->n_awaited = bundle->n_items;
+    memcpy(slot->handles, handles, slot->n_awaited * sizeof(handles[0]));
     listen_at(requests, slot);
     return NATS_OK;
 }
@@ -236,10 +236,10 @@ enum status requests_heartbeat(struct bus_requests *requests, uint64_t handle)
 /* False: the slot waits for no such reply. */
 static bool settle(struct bus_slot *slot, uint64_t handle)
 {
-    for (unsigned i = 0; i < slot->n_open; i++) {
+    for (unsigned i = 0; i < slot->n_awaited; i++) {
         if (slot->handles[i] != handle)
             continue;
-        slot->handles[i] = slot->handles[--slot->n_open];
+        slot->handles[i] = slot->handles[--slot->n_awaited];
         return true;
     }
     return false;
@@ -262,7 +262,7 @@ static void deliver(struct bus_requests *requests, size_t at, natsMsg *msg)
         else
             bus_message_free(message); /* a second reply, or one that cannot be read */
     }
-    if (slot->n_open == 0)
+    if (slot->n_awaited == 0)
         give_back(requests, stop_listening(requests, at));
     for (size_t i = 0; i < n_settled; i++)
         requests->on_reply(requests->closure, settled[i]->item.handle, BUS_REPLY, settled[i]);
@@ -272,7 +272,7 @@ static void deliver(struct bus_requests *requests, size_t at, natsMsg *msg)
 static void deliver_none(struct bus_requests *requests, size_t at)
 {
     struct bus_slot *slot = stop_listening(requests, at);
-    const unsigned n = slot->n_open;
+    const unsigned n = slot->n_awaited;
     uint64_t handles[BUNDLE_ITEMS_MAX];
 
     memcpy(handles, slot->handles, n * sizeof(handles[0]));
@@ -326,7 +326,7 @@ void requests_deliver_unsent(struct bus_requests *requests)
 
 static bool is_awaited(const struct bus_requests *requests, const struct bus_slot *slot)
 {
-    for (unsigned i = 0; i < slot->n_open; i++)
+    for (unsigned i = 0; i < slot->n_awaited; i++)
         if (requests->is_awaited(requests->closure, slot->handles[i]))
             return true;
     return false;

@@ -26,7 +26,7 @@ struct bus_slot {
     natsSubscription *nats;
     const struct bus_link *on;
     char *reply_to;
-    unsigned n_open; /* requests without a reply so far */
+    unsigned n_awaited; /* requests without a reply so far */
     uint64_t handles[BUNDLE_ITEMS_MAX];
 };
 

@@ -196,6 +196,8 @@ struct bus_message *bus_take(struct bus_mailbox *m)
         if (msg == NULL)
             return NULL;
         m->opened = parcel_of_request(msg, m->all->taker, via);
+        if (m->opened != NULL)
+            m->opened->via_released = via->n_released;
         m->n_taken = 0;
     }
     return next_opened(m);

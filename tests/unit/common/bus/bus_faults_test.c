@@ -90,6 +90,30 @@ Test(bus_faults, recovers_after_a_kill_and_forgets_refused_keys)
     free_clients();
 }
 
+/* nats-server would deny the reply to a stock client over another connection, and count it. */
+Test(bus_faults, keeps_a_plain_reply_for_the_connection_that_the_message_came_by)
+{
+    start_server();
+    struct bus *both = open_end(0);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    struct bus_mailbox *mailbox = bus_serve(both, "v1.thing.*", "thing");
+    struct bus_message *before = NULL, *after = NULL;
+    cr_assert_eq(bus_publish(both, "v1.thing.do", "stock.inbox", NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((before = bus_take(mailbox)) != NULL));
+
+    nats_server_kill(&server);
+    cr_assert(EVENTUALLY(!bus_is_up(both)));
+    nats_server_start(&server);
+    cr_assert(EVENTUALLY(bus_is_up(both)));
+    cr_assert_eq(bus_reply(both, before, NULL, 0, STR("")), ST_UNAVAILABLE);
+    cr_assert_eq(bus_publish(both, "v1.thing.do", "stock.inbox", NULL, 0, STR("")), ST_OK);
+    cr_assert(EVENTUALLY((after = bus_take(mailbox)) != NULL));
+    cr_assert_eq(bus_reply(both, after, NULL, 0, STR("")), ST_OK);
+    bus_message_free(before);
+    bus_message_free(after);
+    free_clients();
+}
+
 /* As an event loop uses it. */
 Test(bus_faults, says_that_the_socket_is_another_one_although_its_number_may_be_the_same)
 {
