@@ -169,7 +169,7 @@ API_SRC         := $(filter-out $(MOVED_SRC),$(call scripts_in,tests/api))
 # those that end, cut off, flood or load something, and one of each other kind. It leaves out scripts, manifests and
 # clients, and what integration/access, api and audit ask, since unit tests and tests/api ask it of the same code;
 # ThreadSanitizer also what a single thread does, such as convctl, which moves organizations, or a parser, and
-# partition, whose requests fail for want of a processor.
+# partition and dashboard_limits, whose requests fail for want of a processor.
 # TESTED_AS is the profile of the programs where the tests have another one.
 TESTED_AS ?= $(PROFILE)
 ifeq ($(ONLY)$(filter-out asan tsan,$(TESTED_AS)),)
@@ -177,7 +177,7 @@ UNIT_SRC := $(filter-out tests/unit/tools/% tests/unit/deploy/compose/% tests/un
 ASKING   := $(filter-out %_crash_test.c %_outage_test.c %/floods_test.c %/limits_test.c %/concurrent_creates_test.c, \
               $(filter $(addprefix tests/integration/,access/% api/% audit/%),$(INTEGRATION_SRC)))
 INTEGRATION_SRC := $(filter-out $(ASKING) %/backup_test.c %/point_in_time_test.c %/stack_test.c %/stack_beside_test.c \
-    %/cell_move_killed_test.c %/cell_move_lost_test.c $(if $(filter tsan,$(TESTED_AS)),%/cell_move_stuck_test.c %/partition_test.c),$(INTEGRATION_SRC))
+    %/cell_move_killed_test.c %/cell_move_lost_test.c $(if $(filter tsan,$(TESTED_AS)),%/cell_move_stuck_test.c %/partition_test.c %/dashboard_limits_test.c),$(INTEGRATION_SRC))
 API_SRC := $(filter $(addprefix tests/api/,bus% conformance% random_% requests% webhooks% $(if $(filter asan,$(TESTED_AS)),bad_inputs%)),$(API_SRC))
 endif
 # Randomized tests: a few cases in `make test`, more in `make test-long`.
