@@ -1,7 +1,8 @@
 /*
  * headers - the context that travels with the body of every message on the bus.
  *
- * A request always has REQUEST_ID and DEADLINE, and the others if they apply. A reply always has
+ * A request always has REQUEST_ID and DEADLINE, and the others if they apply. REQUEST_ID is for
+ * the audit log and the logs; a reply is matched by the handle of its bundle (common/bus/bundle.h). A reply always has
  * OUTCOME; its body is the finished resource if the outcome is a success, and otherwise the array of
  * errors that is the value of "errors" in the response.
  */

@@ -4,14 +4,16 @@
  * What     One thread, one bus connection, and a database connection and an arena for each batch
  *          in progress. A batch:
  *
- *            1  take at most `batch_max` commands from the mailbox, by organization in turn
- *               (fair_queue.h). Commands past their deadline are answered `busy`; if more than
- *               `mailbox_max` wait, so are the newest of the organization with the most of them
+ *            1  take at most `batch_max` commands from the queue, by organization in turn
+ *               (fair_queue.h), fewer after a batch that was late. Commands past their deadline are
+ *               answered `busy`; if more than `mailbox_max` wait, so are the newest of the
+ *               organization with the most of them (docs/limits.md, "Mailbox")
  *            2  parse  each command by itself: bytes to struct, rules, no I/O
  *            3  query  queue its statements; those of all commands go out as one pipeline. Statements
  *                      that depend on the results, if there are any, go out as a second one
  *            4  reply  turn its rows into a reply or a refusal
- *            5  audit  write one entry for each command, all in one statement
+ *            5  audit  write an entry for each command with an audited outcome, all in one statement;
+ *                      their changes, if any, in another
  *            6  commit once; only then publish the replies and the notices
  *
  *          If the service has two batches, the second begins while PostgreSQL works on the first:
@@ -26,7 +28,7 @@
  *          A command that lost a race (ST_RETRY), or waited too long for a row lock, goes back into
  *          the mailbox and is retried with later batches for half a second; then it is answered
  *          `unavailable`. No other command waits for it.
- *          After a batch that missed a deadline, batches are smaller. A command that has waited so
+ *          A command that has waited so
  *          long that it would miss its own deadline is answered `busy`.
  *          Commands of organizations that send expensive ones go to the slow lane: an actor that
  *          runs what the others hand over to it in the same way, and rests after each batch for as

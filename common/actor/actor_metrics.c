@@ -79,7 +79,7 @@ struct actor_metrics *actor_metrics_new(const struct service *service)
         "conversations_commands_expired_total", NULL,
         "Commands not run because their deadline had passed or would have passed while they ran");
     metrics->busy = metric_counter("conversations_commands_busy_total", NULL,
-                                   "Commands rejected because the queue was full");
+                                   "Commands rejected because the queue or the slow lane was full");
     metrics->uncertain = metric_counter("conversations_commands_uncertain_total", NULL,
                                         "Commands whose outcome is unknown");
     metrics->fallbacks = metric_counter("conversations_batch_fallback_total", NULL,

@@ -28,7 +28,7 @@ struct batch_item {
     size_t entries_begin, entries_end; /* its statements of the transaction */
     /* Bytes of results dropped because the batch held too much; if not 0, its reply hook is not
        called. */
-    size_t left;
+    size_t dropped;
     enum status status; /* of its hooks so far; ST_OK, ST_REFUSED or ST_RETRY at the end */
     bool is_suspect;    /* the latest transaction may have failed because of it */
     bool has_failed;    /* for a reason of its own: only its audit entry is written */

@@ -41,7 +41,7 @@ static void reply_lost(struct batch *batch, struct batch_item *item, enum status
 
 /* The audit sink refused a second entry for the same request: the gateway has given up waiting, and
    has answered and recorded it. Whatever the command did was rolled back with its entry. */
-static bool is_recorded_already(const struct batch *batch)
+static bool has_entry_already(const struct batch *batch)
 {
     const struct audit_sink *audit_sink = batch->actor->service->audit_sink;
 
@@ -55,7 +55,7 @@ static void drop_recorded(struct batch *batch, struct batch_item *item)
     LOG(LOG_INFO, "request was already answered and recorded; not run again",
         log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
-    command_drop(batch, item);
+    command_end(batch, item);
 }
 
 /* Other commands that need the rows that `refused` could not lock would fail to lock them, too. */
@@ -90,7 +90,7 @@ static size_t take_out(struct batch *batch, struct batch_item **items, size_t n,
             items[kept++] = items[i];
         else if (st != ST_RETRY)
             refuse(batch, items[i]);
-        else if (is_recorded_already(batch))
+        else if (has_entry_already(batch))
             drop_recorded(batch, items[i]);
         else
             command_defer(batch, items[i]);

@@ -64,7 +64,8 @@ struct command {
     void *state; /* what else the handler keeps between its hooks */
 
     /* Commands of one batch that need the same rows run in the order of this key (then of arrival),
-       which is the same in every replica, so that batches cannot deadlock. 0 = any order. */
+       which is the same in every replica, so that batches cannot deadlock. 0 = any order. Where a
+       handler has query_together, that holds among its own commands. */
     uint64_t lock_order;
 
     /* The cost, for fairness between organizations, in units of about 20 microseconds of a database

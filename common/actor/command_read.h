@@ -11,7 +11,7 @@
 
 /* A message's deadline by clock_mono_us(); 0: it is malformed. */
 int64_t command_until_us(struct bus_message *message, int64_t received_us, int64_t since_us);
-/* False (logged): not a command of ours, or not well-formed. */
+/* False (logged): a header is missing or malformed. */
 bool command_read(struct waiting *from, struct arena *arena, struct batch_item *item);
 
 #endif

@@ -154,7 +154,7 @@ void command_reply(struct batch *batch, struct batch_item *item)
         log_int("took_us", took_us));
     end_span(item, outcome_name(command->outcome), outcome_http_status(command->outcome) >= 500,
              took_us);
-    command_drop(batch, item);
+    command_end(batch, item);
 }
 
 void command_reply_failed(struct batch *batch, struct batch_item *item, enum outcome outcome)
@@ -177,7 +177,7 @@ void command_reject(struct batch *batch, struct batch_item *item)
 {
     metric_add(batch->actor->metrics->expired, 1);
     reply_busy(batch->actor, item->waiting);
-    command_drop(batch, item);
+    command_end(batch, item);
 }
 
 /* The caller may still be waiting, and learns that nothing was done. */
@@ -230,7 +230,7 @@ static void hand_over_all(struct actor *actor, struct flow *flow)
         command_hand_over(actor, &flow->organization, fair_queue_remove(&actor->queue, flow));
 }
 
-void command_drop(struct batch *batch, struct batch_item *item)
+void command_end(struct batch *batch, struct batch_item *item)
 {
     struct actor *const actor = batch->actor;
     struct flow *const flow = item->waiting->flow;
@@ -280,7 +280,7 @@ void command_defer(struct batch *batch, struct batch_item *item)
 /* Its results were dropped: the next batch takes it again. */
 static void give_back(struct batch *batch, struct batch_item *item)
 {
-    fair_queue_expect(item->waiting, item->left);
+    fair_queue_expect(item->waiting, item->dropped);
     fair_queue_give_back(&batch->actor->queue, item->waiting);
     metric_add(batch->actor->metrics->deferred, 1);
 }
@@ -302,7 +302,7 @@ size_t commands_keep_unexpired(struct batch *batch, struct batch_item **items, s
 void commands_settle(struct batch *batch, struct batch_item **items, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (items[i]->left > 0)
+        if (items[i]->dropped > 0)
             give_back(batch, items[i]);
         else if (items[i]->status == ST_RETRY)
             command_defer(batch, items[i]);

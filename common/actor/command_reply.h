@@ -15,8 +15,8 @@
 void command_reply(struct batch *batch, struct batch_item *item);
 /* Fails it with the outcome, and replies. OUTCOME_UNAVAILABLE only if nothing was written. */
 void command_reply_failed(struct batch *batch, struct batch_item *item, enum outcome outcome);
-/* Drops it without a reply. */
-void command_drop(struct batch *batch, struct batch_item *item);
+/* Charges it and frees its message, without a reply or after one. */
+void command_end(struct batch *batch, struct batch_item *item);
 /* Both reply that nothing was started: the deadline has passed, or would pass before the end. */
 void command_expire(struct batch *batch, struct batch_item *item);
 void command_reject(struct batch *batch, struct batch_item *item);

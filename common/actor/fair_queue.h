@@ -54,8 +54,8 @@ void fair_queue_init(struct fair_queue *queue, size_t max, size_t max_bytes, siz
 void fair_queue_release(struct fair_queue *queue);
 
 /* Adds a message of an organization (nil: of none). True: there is no room, and the caller must
-   reject *excess, the newest message of the flow with the most waiting. Unless *excess is the
-   message itself, add it again then. */
+   reject *excess, the newest message of the flow with the most waiting, or the message itself if its
+   flow would then have as many. Otherwise add it again then. */
 bool fair_queue_add(struct fair_queue *queue, const struct uuid *organization,
                     const struct waiting *waiting, struct waiting *excess);
 /* Takes the next message of a flow for good; there must be one. */

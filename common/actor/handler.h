@@ -62,8 +62,8 @@ struct audit_statements {
     int entries, changes;
 };
 
-/* Writes in the transaction of the commands' work: one statement for all commands of a batch, and
-   one more for operators' commands. The audit log (common/audit_log) is such a sink. The actor
+/* Writes in the transaction of the commands' work: one statement for the entries of a batch, and one
+   for the changes that operators and users of the dashboard make. The audit log (common/audit_log) is such a sink. The actor
    registers those statements that the service does not have itself. */
 struct audit_sink {
     /* A second entry for a request violates its unique key. NULL = no command of the service is an

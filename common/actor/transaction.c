@@ -155,7 +155,7 @@ static void query(struct transaction *transaction)
             query_together(transaction, service->handlers[i]);
 }
 
-static size_t left(const struct transaction *transaction, const struct batch_item *item)
+static size_t dropped_of(const struct transaction *transaction, const struct batch_item *item)
 {
     size_t bytes = 0;
 
@@ -171,8 +171,8 @@ static enum status reply(struct transaction *transaction, struct batch_item *ite
     struct db *db = transaction->batch->db;
     enum status st;
 
-    item->left = left(transaction, item);
-    if (item->left > 0) {
+    item->dropped = dropped_of(transaction, item);
+    if (item->dropped > 0) {
         item->status = ST_RETRY;
         item->waiting->spent_us += transaction->asked_us / (int64_t)transaction->n;
     } else if (item->status == ST_OK) {
@@ -282,7 +282,7 @@ static enum status ask_rest(struct transaction *transaction, bool *was_sent)
     for (size_t i = 0; i < transaction->n; i++) {
         struct batch_item *item = transaction->items[i];
 
-        if (left(transaction, item) > 0)
+        if (dropped_of(transaction, item) > 0)
             continue;
         if (item->status == ST_OK && item->command.handler->query_rest != NULL)
             item->command.handler->query_rest(&item->command, db, service);
@@ -293,7 +293,7 @@ static enum status ask_rest(struct transaction *transaction, bool *was_sent)
 }
 
 /* The audit sink's statements go out with the commit, in one round trip. */
-static enum status answer(struct transaction *transaction)
+static enum status reply_and_commit(struct transaction *transaction)
 {
     struct db *db = transaction->batch->db;
     enum status st = db_run(db);
@@ -341,5 +341,5 @@ enum status transaction_advance(struct batch *batch)
     if (st != ST_OK || was_sent)
         return st;
     batch->phase = BATCH_COMMITTING;
-    return answer(transaction);
+    return reply_and_commit(transaction);
 }

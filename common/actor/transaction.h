@@ -5,6 +5,15 @@
  *          transaction_advance() reads what the server has answered, and sends what follows. The
  *          batch's phase says what was sent last; BATCH_IDLE: the commands are committed, and every
  *          status is ST_OK, ST_REFUSED or ST_RETRY (wrote nothing, has no entry, must run again).
+ *          What goes over the wire, in one transaction:
+ *
+ *            1  BEGIN; if a lock wait has failed lately, or a command has been put back before, a
+ *               shorter lock_timeout for all
+ *            2  the `query` hooks' statements, in lock order; then each `query_together` hook's, in
+ *               the order of the service's handlers
+ *            3  what the `query_rest` hooks add, if anything, in a second round trip
+ *            4  after the reply hooks: the audit entries, the changes, COMMIT
+ *
  * Owns     Everything lives in the batch's arena.
  * Threads  The actor's.
  * Fails    After anything but ST_OK nothing is written, unless ST_UNCERTAIN, and the items that may

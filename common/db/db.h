@@ -21,7 +21,8 @@
  * Threads  One thread owns a db.
  * Fails    db_run()     ST_OK, ST_RETRY (serialization failure, deadlock, unique violation, lock
  *                       timeout: nothing written), ST_UNAVAILABLE (link lost, server shutting down,
- *                       out of resources, deadline passed: nothing written), ST_INTERNAL (any other
+ *                       out of resources, statement timeout, deadline passed, organization not
+ *                       served here: nothing written), ST_INTERNAL (any other
  *                       SQL error: nothing written; logged with SQLSTATE and statement name).
  *          db_commit()  the same, or ST_UNCERTAIN if the link was lost after COMMIT was sent.
  *          After anything but ST_OK the batch is closed and its work is rolled back or uncertain.

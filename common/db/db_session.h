@@ -4,7 +4,8 @@
  * What     Settings of the server, the database or the role that change results are of two kinds.
  *          Some we set at login, which has precedence over all of these and over the URL. Others the
  *          administrator must change. All are checked after login, since a pooler in between may
- *          drop what we set.
+ *          drop what we set. The timeouts of locks and statements are not: without them, the
+ *          deadline of a batch ends its waits.
  * Owns     The texts are from malloc(); the caller frees them.
  * Threads  Any; pure, but for db_session_show_certificates().
  * Fails    Never.

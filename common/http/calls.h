@@ -8,7 +8,8 @@
  *          A handle names a call: its index in the table, and the generation of that entry, which
  *          changes with every use. So a handle is never valid again once its call has ended (an
  *          entry would have to be used 2^48 times), and a late reply never matches a newer call.
- *          This is the only table of pending calls; the bus uses it, too (bus_open_inbox()).
+ *          The bus asks this table which replies are awaited (bus_open_inbox()); it
+ *          keeps only the handles of each bundle.
  * Owns     The table of calls. A reply's message is passed to the call's owner, who frees it.
  * Threads  The loop's.
  */

@@ -42,7 +42,7 @@ void edge_metrics_open(const char *prefix)
         .framing_errors = open_one(metric_counter, prefix, "framing_errors_total",
                                    "Requests with invalid framing or of excessive size"),
         .late_replies = open_one(metric_counter, prefix, "late_replies_total",
-                                 "Replies that arrived up to 2 s after their request had ended"),
+                                 "Replies that arrived soon after their request had ended"),
         .heartbeats_missed = open_one(metric_counter, prefix, "heartbeats_missed_total",
                                       "Timer ticks without a heartbeat from the bus"),
         .clock_skew = {[CLOCK_OF_ACCESS] = open_clock(prefix, "from=\"access\""),

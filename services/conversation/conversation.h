@@ -2,8 +2,10 @@
  * conversation - the service's command handlers, each with the steps parse, query and reply
  *                (common/actor).
  *
- * Locks    No statement here waits for another transaction. Transactions therefore cannot deadlock,
- *          and the commands of a batch run in the order of their arrival. If another transaction is
+ * Locks    No statement here waits for another transaction, so that its order does not matter
+ *          (docs/decisions/0017-claims-before-creates.md). Only the audit entries that go out with
+ *          the commit may wait, for the same request's entry by the audit service or for the lock of
+ *          a partition: until lock_timeout. If another transaction is
  *          changing a row or key that a command needs, that command alone returns ST_RETRY, and the
  *          others of its batch go on. The rules:
  *
