@@ -274,13 +274,15 @@ static void check_described(struct db_dialer *dialer, const PGresult *result)
 static void check_settings(struct db_dialer *dialer, const PGresult *result)
 {
     char why[DB_SESSION_WHY];
+    const char *objection;
 
     if (PQresultStatus(result) != PGRES_TUPLES_OK) {
         fail_at_statement(dialer, "settings", result);
         return;
     }
-    dialer->reasons.objection = db_session_objection(result, why);
-    if (dialer->reasons.objection != NULL)
+    objection = db_session_objection(result, why);
+    db_reasons_note_objection(&dialer->reasons, objection);
+    if (objection != NULL)
         give_attempt_up(dialer, why, false);
 }
 

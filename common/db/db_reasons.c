@@ -48,6 +48,11 @@ void db_reasons_note_statement(struct db_reasons *reasons, const char *statement
                    sqlstate != NULL ? sqlstate : "");
 }
 
+void db_reasons_note_objection(struct db_reasons *reasons, const char *objection)
+{
+    reasons->objection = objection;
+}
+
 bool db_reasons_may_complain(struct db_reasons *reasons)
 {
     const int64_t now_us = clock_mono_us();

@@ -19,7 +19,7 @@
 struct db_reasons {
     char text[512], sqlstate[6];
     const char *statement; /* the first one among the reasons; NULL: none */
-    /* What a session lacked (db_session.h), in this round and in the last one; NULL: nothing. */
+    /* What a session lacked, in this round and in the last one; NULL: nothing. */
     const char *objection, *trouble;
     int64_t next_complaint_us; /* by clock_mono_us() */
 };
@@ -33,6 +33,8 @@ void db_reasons_add_ours(struct db_reasons *reasons, const struct db_hosts *host
 /* Call before adding the message: the server refuses a statement. */
 void db_reasons_note_statement(struct db_reasons *reasons, const char *statement,
                                const PGresult *result);
+/* What the session with a host lacks (db_session.h); NULL: nothing. */
+void db_reasons_note_objection(struct db_reasons *reasons, const char *objection);
 
 /* Call when all hosts have failed. */
 void db_reasons_end_round(struct db_reasons *reasons, const struct db_hosts *hosts);
