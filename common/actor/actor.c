@@ -6,6 +6,7 @@
 #include "common/actor/actor_internal.h"
 #include "common/actor/batch_run.h"
 #include "common/actor/intake.h"
+#include "common/actor/pace.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
@@ -17,124 +18,19 @@ enum {
     /* Bodies and replies; a batch takes three times as much memory. */
     BATCH_BYTES = 8 * 1024 * 1024,
     ARENA_MAX = 1024 * 1024 * 1024, /* several times a batch of the largest replies */
-    QUIET_MS = 10 * 1000,           /* how long a step sleeps when nothing is due */
-    MISSING_MS =
-        1000,       /* the same without the bus, or with one of two connections to the database */
-    RETRY_MS = 100, /* the same without a database */
-    UNSENT_MS = 1,
-    DRAIN_MS = 10, /* how long a step sleeps while it waits for the last commands */
     FINISH_US = 10 * 1000 * 1000,
-    UNDER_WAY_MS = 20, /* how long a step sleeps while a batch runs, as its deadline may pass */
-    BESIDE_SHARE = 2,
-    BESIDE_AFTER_US = 5 * 1000,
     SLOW_BATCH_MAX = 16, /* the slow lane's commands fill a batch with fewer */
-    REST_MAX_US = 1000 * 1000,
-    /* 50 ms for each MB. Next to a client that got pages of 6 MB, a neighbour's p99 was 14 to 18 ms
-       with this and 17 to 20 ms without (tests/long/expensive_organization_test.c). */
-    CARRIED_BYTES_A_US = 20,
 };
-
-/* -- its batches ----------------------------------------------------------------------------- */
-
-/* A batch that can begin. NULL: there is none. */
-static struct batch *find_idle(struct actor *actor)
-{
-    for (size_t i = 0; i < actor->n_batches; i++)
-        if (actor->batches[i].phase == BATCH_IDLE && db_is_up(actor->batches[i].db))
-            return &actor->batches[i];
-    return NULL;
-}
-
-/* The first batch that is running. NULL: none is. */
-static const struct batch *batch_under_way(const struct actor *actor)
-{
-    for (size_t i = 0; i < actor->n_batches; i++)
-        if (actor->batches[i].phase != BATCH_IDLE)
-            return &actor->batches[i];
-    return NULL;
-}
-
-/* How long the next batch waits for the one that is running. A second batch begins when it has at
-   least one BESIDE_SHARE-th of the other's commands, or when the other has run for BESIDE_AFTER_US:
-   a smaller batch costs more than a short wait. */
-static int64_t beside_wait_us(struct actor *actor, int64_t now_us)
-{
-    const struct batch *other = batch_under_way(actor);
-
-    if (other == NULL)
-        return 0;
-    if (find_idle(actor) == NULL)
-        return INT64_MAX;
-    if (fair_queue_waiting(&actor->queue) * BESIDE_SHARE >= other->n)
-        return 0;
-    return other->start_us + BESIDE_AFTER_US > now_us ? other->start_us + BESIDE_AFTER_US - now_us
-                                                      : 0;
-}
-
-/* -- how long a step sleeps ------------------------------------------------------------------- */
-
-static int idle_wait_ms(const struct actor *actor, int64_t now_us)
-{
-    if (atomic_load(&actor->is_stopping))
-        return DRAIN_MS;
-    if (batch_under_way(actor) != NULL)
-        return UNDER_WAY_MS;
-    if (!database_is_up(&actor->database))
-        return RETRY_MS;
-    if (actor->membership.has_left)
-        return DRAIN_MS;
-    if (!database_is_whole(&actor->database) || !bus_is_up(actor->bus))
-        return MISSING_MS;
-    return clock_left_ms(actor->upkeep.due_us, now_us, QUIET_MS);
-}
-
-/* When the actor stops, the commands that wait run without a rest. */
-static int64_t rest_left_us(const struct actor *actor, int64_t now_us)
-{
-    const bool may_rest = actor->is_slow_lane && !atomic_load(&actor->is_stopping);
-
-    return may_rest && actor->rest_until_us > now_us ? actor->rest_until_us - now_us : 0;
-}
-
-static int wait_ms(struct actor *actor)
-{
-    const int64_t now_us = clock_mono_us(), rest_us = rest_left_us(actor, now_us);
-    const int64_t beside_us = beside_wait_us(actor, now_us);
-    const int idle_ms = idle_wait_ms(actor, now_us);
-    int64_t due_us = fair_queue_due_in(&actor->queue, now_us);
-
-    if (actor->has_unsent)
-        return UNSENT_MS; /* no batch begins before they are sent */
-    if (due_us >= 0 && due_us < rest_us)
-        due_us = rest_us;
-    if (due_us >= 0 && due_us < beside_us)
-        due_us = beside_us;
-    return due_us < 0 ? idle_ms : clock_left_ms(due_us, 0, idle_ms);
-}
 
 /* -- running batches --------------------------------------------------------------------------- */
 
-/* After a batch the slow lane rests for as long as the batch took, here and then in the bus, the
-   gateway and the client: it uses half of a processor at most, whatever the load. */
-static void rest(struct actor *actor, const struct batch *batch)
-{
-    const int64_t now_us = clock_mono_us();
-    const int64_t took_us =
-        now_us - batch->start_us + (int64_t)(batch->replied_bytes / CARRIED_BYTES_A_US);
-
-    actor->rest_until_us = now_us + (took_us < REST_MAX_US ? took_us : REST_MAX_US);
-}
-
 static void begin_waiting(struct actor *actor)
 {
-    const int64_t now_us = clock_mono_us();
-    struct batch *idle = find_idle(actor);
+    struct batch *idle = pace_idle_batch(actor);
 
-    if (fair_queue_waiting(&actor->queue) == 0 || rest_left_us(actor, now_us) > 0 ||
-        beside_wait_us(actor, now_us) > 0)
-        return;
-    /* Without a connection it refuses them. */
-    batch_begin(idle != NULL ? idle : &actor->batches[0]);
+    /* Without a connection it refuses the commands. */
+    if (pace_may_begin(actor))
+        batch_begin(idle != NULL ? idle : &actor->batches[0]);
 }
 
 static void advance(struct actor *actor, struct batch *batch)
@@ -142,7 +38,7 @@ static void advance(struct actor *actor, struct batch *batch)
     batch_advance(batch);
     actor->has_unsent = !bus_flush(actor->bus);
     if (batch->phase == BATCH_IDLE && actor->is_slow_lane)
-        rest(actor, batch);
+        pace_rest(actor, batch);
 }
 
 /* -- the thread ------------------------------------------------------------------------------ */
@@ -187,7 +83,7 @@ static void show_all(struct actor *actor)
 static void do_upkeep(struct actor *actor)
 {
     const int64_t now_us = clock_mono_us();
-    struct batch *idle = find_idle(actor);
+    struct batch *idle = pace_idle_batch(actor);
 
     if (now_us >= actor->upkeep.due_us && idle != NULL)
         upkeep_do(&actor->upkeep, idle->db, &idle->arena, actor->discovery, now_us);
@@ -206,7 +102,7 @@ static void wait_for_answers(struct actor *actor)
         if (actor->batches[i].phase == BATCH_COMMITTING && actor->has_unsent)
             sockets[i].fd = -1;
     }
-    bus_wait_with_sockets(actor->bus, sockets, actor->n_batches, wait_ms(actor));
+    bus_wait_with_sockets(actor->bus, sockets, actor->n_batches, pace_sleep_ms(actor));
     for (size_t i = 0; i < actor->n_batches; i++) {
         struct batch *batch = &actor->batches[i];
 
@@ -250,7 +146,7 @@ static void finish(struct actor *actor)
         step(actor);
         if (!membership_is_drained(&actor->membership))
             membership_close_intake(&actor->membership); /* the connection may be a new one */
-    } while (batch_under_way(actor) != NULL ||
+    } while (pace_running_batch(actor) != NULL ||
              ((fair_queue_waiting(&actor->queue) > 0 ||
                !membership_is_drained(&actor->membership) || actor->has_unsent) &&
               clock_mono_us() < until_us));

@@ -49,7 +49,8 @@ struct batch {
     struct transaction *transaction;
     struct batch_item **items;
     size_t n;
-    int64_t start_us, deadline_us; /* by clock_mono_us() and clock_us() */
+    int64_t start_us;    /* by clock_mono_us() */
+    int64_t deadline_us; /* by clock_us(): the earliest of its commands */
     size_t replied_bytes;
     /* Its latest notice: it is not published twice in a row. */
     const char *noticed;

@@ -43,23 +43,17 @@ static void take(struct batch *batch)
 
     batch->items = ARENA_ARRAY(&batch->arena, struct batch_item *, n);
     batch->n = 0;
+    batch->deadline_us = INT64_MAX;
     for (size_t i = 0; i < n; i++) {
         all[i].arrival = i;
-        if (begin(batch, taken[i], &all[i]))
-            batch->items[batch->n++] = &all[i];
+        if (!begin(batch, taken[i], &all[i]))
+            continue;
+        batch->items[batch->n++] = &all[i];
+        if (all[i].command.deadline_us < batch->deadline_us)
+            batch->deadline_us = all[i].command.deadline_us;
     }
     if (actor->is_slow_lane)
         metric_add(actor->metrics->slow_lane, (int64_t)batch->n);
-}
-
-static int64_t earliest_deadline(struct batch_item *const *items, size_t n)
-{
-    int64_t earliest_us = INT64_MAX;
-
-    for (size_t i = 0; i < n; i++)
-        if (items[i]->command.deadline_us < earliest_us)
-            earliest_us = items[i]->command.deadline_us;
-    return earliest_us;
 }
 
 /* A late answer helps no client: if a batch ends after the deadline of any of its commands, later
@@ -95,7 +89,6 @@ void batch_begin(struct batch *batch)
     batch->noticed = NULL;
     batch->replied_bytes = 0;
     take(batch);
-    batch->deadline_us = earliest_deadline(batch->items, batch->n);
     batch->start_us = clock_mono_us();
     if (batch->n > 0)
         go_on(batch, transaction_begin(batch, batch->items, batch->n));

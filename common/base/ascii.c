@@ -1,5 +1,7 @@
 #include "common/base/ascii.h"
 
+#include <string.h>
+
 /* The value of a hexadecimal digit, plus bits for the letter cases that it is valid in; 0 for other
    characters. */
 enum { VALUE = 0x0F, LOWER = 0x10, UPPER = 0x20, EITHER = LOWER | UPPER };
@@ -30,6 +32,11 @@ bool ascii_is_lower(char c)
 bool ascii_is_alphanumeric(char c)
 {
     return ascii_is_letter(c) || ascii_is_digit(c);
+}
+
+bool ascii_is_token(char c)
+{
+    return ascii_is_alphanumeric(c) || (c != '\0' && strchr("!#$%&'*+-.^_`|~", c) != NULL);
 }
 
 char ascii_lower(char c)

@@ -18,6 +18,7 @@ bool ascii_is_digit(char c);
 bool ascii_is_letter(char c);
 bool ascii_is_lower(char c); /* a letter in lower case */
 bool ascii_is_alphanumeric(char c);
+bool ascii_is_token(char c); /* of a method or a header's name in HTTP (RFC 9110, 5.6.2) */
 /* Converts a letter; returns everything else unchanged. */
 char ascii_lower(char c);
 char ascii_upper(char c);

@@ -42,4 +42,11 @@ static inline void rate_charge(struct rate *rate, int64_t price_us, int64_t max_
     rate->spent_us = price_us < max_us - rate->spent_us ? rate->spent_us + price_us : max_us;
 }
 
+/* Gives back a price that was spent, unless less than that is spent by now. */
+static inline void rate_refund(struct rate *rate, int64_t price_us)
+{
+    if (rate->spent_us >= price_us)
+        rate->spent_us -= price_us;
+}
+
 #endif

@@ -11,28 +11,17 @@
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
-#include "common/net/lookup.h"
+#include "common/bus/bus_hosts.h"
 
 enum {
     WAIT_MS = 100,      /* between rounds, and */
     JITTER_MS = 100,    /* at random up to so much longer: not all programs ask at the same time */
-    LOOKUP_MS = 2800,   /* then a name is asked for again */
-    OTHERS_MS = 100,    /* how long a name that is late delays those known */
     ADDRESSES_MAX = 64, /* tried in a round, as many of each server */
     ROUND_MS = 5000,    /* of attempts; then the files are read and the names are looked up again */
     SAME_US = 10 * 1000 * 1000,
     OTHER_US = 1000 * 1000,
     HANDSHAKE_US = 120 * 1000 * 1000, /* as long as nats-server's lame duck mode lasts */
     BRIEF_US = 1000 * 1000, /* the life of a connection after which the next is dialed at once */
-};
-
-/* A server of the URL. */
-struct host {
-    const struct bus_server *server;
-    struct lookup *lookup; /* NULL: it has ended */
-    int64_t until_us;
-    size_t n;
-    struct address at[LOOKUP_ADDRESSES_MAX];
 };
 
 struct candidate {
@@ -42,135 +31,11 @@ struct candidate {
 
 struct dial {
     struct bus_dialer *dialer;
-    char *text; /* of the URL that the rest was made of */
-    struct bus_url url;
-    struct lookups *lookups;
-    struct host hosts[BUS_SERVERS_MAX];
+    struct bus_hosts hosts;
     enum bus_trouble trouble; /* of this round */
-    char causes[400], logged[400];
+    char causes[BUS_CAUSES], logged[BUS_CAUSES];
     int64_t logged_us;
 };
-
-/* -- the hosts of the URL ---------------------------------------------------------------------- */
-
-/* `where` may be empty. */
-static void note(struct dial *dial, const char *where, const char *why)
-{
-    const size_t n = strlen(dial->causes);
-
-    (void)snprintf(dial->causes + n, sizeof(dial->causes) - n, "%s%s%s%s", n > 0 ? "; " : "", where,
-                   where[0] != '\0' ? ": " : "", why);
-}
-
-static void end_lookup(struct host *host)
-{
-    if (host->lookup != NULL)
-        lookup_abandon(host->lookup);
-    host->lookup = NULL;
-}
-
-static void forget_url(struct dial *dial)
-{
-    for (size_t i = 0; i < dial->url.n; i++)
-        end_lookup(&dial->hosts[i]);
-    bus_url_release(&dial->url);
-    config_forget(dial->text);
-}
-
-static void read_url(struct dial *dial)
-{
-    char *const text = config_current(dial->dialer->options->url);
-    char why[BUS_URL_WHY];
-
-    if (dial->text != NULL && strcmp(text, dial->text) == 0 && dial->url.n > 0) {
-        config_forget(text);
-        return;
-    }
-    forget_url(dial);
-    dial->text = text;
-    if (!bus_url_read(text, &dial->url, why)) {
-        note(dial, "NATS_URL", why);
-        return;
-    }
-    for (size_t i = 0; i < dial->url.n; i++)
-        dial->hosts[i] = (struct host){.server = &dial->url.at[i]};
-}
-
-static void on_found(void *closure, const struct address *addresses, size_t n)
-{
-    struct host *host = closure;
-
-    host->lookup = NULL;
-    host->n = n;
-    memcpy(host->at, addresses, n * sizeof(*addresses));
-}
-
-/* Returns how many lookups are still under way, and counts the hosts with addresses. */
-static size_t count(struct dial *dial, int64_t now_us, size_t *n_known)
-{
-    size_t n = 0;
-
-    *n_known = 0;
-    for (struct host *host = dial->hosts; host < dial->hosts + dial->url.n; host++) {
-        if (host->lookup != NULL && now_us >= host->until_us) {
-            end_lookup(host);
-            host->n = 0;
-        }
-        n += host->lookup != NULL;
-        *n_known += host->n > 0;
-    }
-    return n;
-}
-
-static bool is_told_to_stop(const struct bus_dialer *dialer, int timeout_ms)
-{
-    struct pollfd fd = {.fd = dialer->stop_fd, .events = POLLIN};
-
-    watchdog_kick();
-    return poll(&fd, 1, timeout_ms) > 0;
-}
-
-static void wait_for_lookups(struct dial *dial)
-{
-    struct pollfd fds[] = {{.fd = dial->dialer->stop_fd, .events = POLLIN},
-                           {.fd = lookups_descriptor(dial->lookups), .events = POLLIN}};
-    const int64_t others_us = clock_mono_us() + OTHERS_MS * 1000;
-
-    for (;;) {
-        size_t n_known, n_pending;
-        int64_t now_us;
-
-        watchdog_kick();
-        lookups_process(dial->lookups);
-        now_us = clock_mono_us();
-        n_pending = count(dial, now_us, &n_known);
-        if (n_pending == 0 || (n_known > 0 && now_us >= others_us) || fds[0].revents != 0)
-            return;
-        (void)poll(fds, 2, lookups_timeout_ms(dial->lookups, OTHERS_MS / 4));
-    }
-}
-
-static void look_up(struct dial *dial)
-{
-    const int64_t until_us = clock_mono_us() + LOOKUP_MS * 1000;
-
-    if (dial->lookups == NULL)
-        dial->lookups = lookups_new(&(struct dns_options){.servers = NULL});
-    if (dial->lookups == NULL) {
-        note(dial, "", "the name servers cannot be used");
-        return;
-    }
-    for (struct host *host = dial->hosts; host < dial->hosts + dial->url.n; host++) {
-        if (host->lookup != NULL)
-            continue;
-        host->until_us = until_us;
-        host->lookup = lookup_begin(dial->lookups, host->server->host, on_found, host);
-    }
-    wait_for_lookups(dial);
-    for (const struct host *host = dial->hosts; host < dial->hosts + dial->url.n; host++)
-        if (host->n == 0)
-            note(dial, host->server->host, "the name has no address, or no name server answers");
-}
 
 /* -- attempts ---------------------------------------------------------------------------------- */
 
@@ -189,10 +54,11 @@ static void describe(struct candidate *to, const struct bus_server *server,
    last connection led, so that silent ones delay only the first. */
 static size_t order(struct dial *dial, struct candidate out[ADDRESSES_MAX])
 {
+    const struct bus_hosts *hosts = &dial->hosts;
     size_t n = 0;
 
-    for (const struct host *host = dial->hosts; host < dial->hosts + dial->url.n; host++)
-        for (size_t i = 0; i < host->n && i < ADDRESSES_MAX / dial->url.n; i++)
+    for (const struct bus_host *host = hosts->at; host < hosts->at + hosts->url.n; host++)
+        for (size_t i = 0; i < host->n && i < ADDRESSES_MAX / hosts->url.n; i++)
             describe(&out[n++], host->server, &host->at[i]);
     for (size_t i = 0; i < n; i++) {
         const size_t other = i + arc4random_uniform((uint32_t)(n - i));
@@ -214,20 +80,22 @@ static void note_failure(struct dial *dial, const struct candidate *to, natsStat
 
     if (s == NATS_CONNECTION_AUTH_FAILED) {
         dial->trouble = BUS_DENIED;
-        note(dial, to->where, "the user or the password is refused");
+        bus_causes_add(dial->causes, to->where, "the user or the password is refused");
     } else if (s == NATS_MAX_PAYLOAD) {
         dial->trouble = BUS_SMALL;
         (void)snprintf(text, sizeof(text),
                        "max_payload of the bus is %lld, must be at least %d (max_payload: 8MB)",
                        (long long)dial->dialer->to->payload_max, BUS_PAYLOAD_MIN);
-        note(dial, to->where, text);
+        bus_causes_add(dial->causes, to->where, text);
     } else if (s == NATS_SSL_ERROR && !bus_wants_tls(dial->dialer->options, to->server)) {
         /* nats.c tries by itself, and expects an address in the certificate. */
-        note(dial, to->where, "the server requires TLS: write tls:// in NATS_URL");
+        bus_causes_add(dial->causes, to->where,
+                       "the server requires TLS: write tls:// in NATS_URL");
     } else if (s == NATS_NO_SERVER) {
-        note(dial, to->where, was_slow ? "no answer in time" : "connection refused");
+        bus_causes_add(dial->causes, to->where,
+                       was_slow ? "no answer in time" : "connection refused");
     } else {
-        note(dial, to->where, bus_error_text(s));
+        bus_causes_add(dial->causes, to->where, bus_error_text(s));
     }
 }
 
@@ -250,10 +118,18 @@ static bool try(struct dial *dial, const struct candidate *to, bool *was_slow)
     natsOptions_Destroy(options);
     *was_slow = clock_mono_us() - began_us >= BUS_CONNECT_MS * 900;
     if (why[0] != '\0')
-        note(dial, "", why);
+        bus_causes_add(dial->causes, "", why);
     else if (s != NATS_OK)
         note_failure(dial, to, s, *was_slow);
     return s == NATS_OK;
+}
+
+static bool is_told_to_stop(const struct bus_dialer *dialer, int timeout_ms)
+{
+    struct pollfd fd = {.fd = dialer->stop_fd, .events = POLLIN};
+
+    watchdog_kick();
+    return poll(&fd, 1, timeout_ms) > 0;
 }
 
 /* A silent address costs a second: after the first, the round ends if the last connection led to
@@ -304,9 +180,7 @@ static bool try_once(struct dial *dial)
 
     dial->trouble = BUS_UNREACHABLE;
     dial->causes[0] = '\0';
-    read_url(dial);
-    if (dial->url.n > 0)
-        look_up(dial);
+    bus_hosts_renew(&dial->hosts, dialer->options->url, dialer->stop_fd, dial->causes);
     if (try_all(dial)) {
         dialer->dialed_us = clock_mono_us();
         atomic_store(&dialer->trouble, BUS_UNREACHABLE); /* once this link is lost */
@@ -341,8 +215,7 @@ static void *run(void *arg)
     dial->dialer = dialer;
     while (!is_told_to_stop(dialer, wait_ms) && !try_once(dial))
         wait_ms = pause_ms();
-    forget_url(dial);
-    lookups_free(dial->lookups);
+    bus_hosts_release(&dial->hosts);
     free(dial);
     nats_ReleaseThreadMemory();
     watchdog_end();

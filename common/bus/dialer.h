@@ -2,11 +2,10 @@
  * dialer - makes a connection, on a thread of its own: the first one, one after a loss, and one to
  *          move to. Private to common/bus.
  *
- * What     Each round reads NATS_URL again and looks up its hosts. Each attempt has options of its
- *          own and reads the certificates again, so that what was renewed in the files takes effect
- *          with the next connection. nats.c gets addresses only: it would look up names with
- *          getaddrinfo(), which may block for long, and give a single attempt's time to all addresses
- *          of a name.
+ * What     Each round reads NATS_URL again and looks up its hosts (bus_hosts.h). Each attempt has
+ *          options of its own and reads the certificates again, so that what was renewed in the files
+ *          takes effect with the next connection. nats.c gets addresses only: it would give a single
+ *          attempt's time to all addresses of a name.
  * Owns     The thread, which ends when it has made a connection.
  * Threads  The owner's; `trouble` any.
  * Fails    Never: it tries for ever, and tells the log and `trouble` why.

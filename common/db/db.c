@@ -9,7 +9,7 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/db/db_hosts.h"
+#include "common/db/db_dialer.h"
 #include "common/db/db_link.h"
 #include "common/db/db_url.h"
 #include "common/db/params.h"
@@ -24,6 +24,7 @@ enum {
 
 struct db {
     struct db_link link;
+    struct db_dialer dialer;
     struct pipeline pipeline;
     size_t n_added;     /* statements of the batch; entries of the pipeline begin with a BEGIN */
     bool is_open;       /* the batch: not committed, failed or abandoned */
@@ -39,7 +40,8 @@ struct db *db_new(const struct db_options *options)
     if (db_url_fault(options->url) != NULL)
         return NULL;
     db = heap_zeroed(1, sizeof(*db));
-    db_link_init(&db->link, options);
+    db->link.options = *options;
+    db_dialer_init(&db->dialer, &db->link);
     db->pipeline.link = &db->link;
     pipeline_clear(&db->pipeline);
     return db;
@@ -50,7 +52,7 @@ void db_free(struct db *db)
     if (db == NULL)
         return;
     pipeline_release(&db->pipeline);
-    db_link_release(&db->link);
+    db_dialer_release(&db->dialer);
     free(db);
 }
 
@@ -58,28 +60,28 @@ enum status db_connect(struct db *db, int timeout_ms)
 {
     if (db_is_up(db))
         return ST_OK;
-    return db_link_connect(&db->link, clock_mono_us() + (int64_t)timeout_ms * 1000);
+    return db_dialer_connect(&db->dialer, clock_mono_us() + (int64_t)timeout_ms * 1000);
 }
 
 bool db_is_up(const struct db *db)
 {
-    return db->link.phase == LINK_UP;
+    return db->link.is_up;
 }
 
 const char *db_trouble(const struct db *db)
 {
-    return db_is_up(db) ? NULL : db_link_trouble(&db->link);
+    return db_is_up(db) ? NULL : db_dialer_trouble(&db->dialer);
 }
 
 void db_check(struct db *db)
 {
     if (db_is_up(db) && !db->is_open && !db->is_sent && !db_link_is_alive(&db->link))
-        db_link_drop(&db->link, "closed by the server");
+        db_dialer_drop(&db->dialer, "closed by the server");
 }
 
 int db_socket(const struct db *db)
 {
-    return db_link_socket(&db->link);
+    return db_dialer_socket(&db->dialer);
 }
 
 /* -- the batch ------------------------------------------------------------------------------- */
@@ -141,7 +143,7 @@ size_t db_add_binary(struct db *db, int statement, const struct params *params)
 static void drop_link(struct db *db, const char *why)
 {
     db->has_unsent = false;
-    db_link_drop(&db->link, db->pipeline.sqlstate[0] ? db->pipeline.sqlstate : why);
+    db_dialer_drop(&db->dialer, db->pipeline.sqlstate[0] ? db->pipeline.sqlstate : why);
 }
 
 /* Rolls back the server's transaction and leaves the link ready for the next batch, or drops it.
@@ -285,7 +287,7 @@ bool db_is_ready(struct db *db)
 
 short db_events(const struct db *db)
 {
-    return db->has_unsent ? POLLIN | POLLOUT : db_link_events(&db->link);
+    return db->has_unsent ? POLLIN | POLLOUT : db_dialer_events(&db->dialer);
 }
 
 void db_abandon(struct db *db)

@@ -6,8 +6,6 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/str.h"
-#include "common/crypto/crypto.h"
 #include "common/http/edge_metrics.h"
 
 /* A client has this long to send a whole request before its connection may make room. */
@@ -18,17 +16,10 @@
 /* Finding connections to shut down takes a look at all idle ones: so this part of all goes at once. */
 #define ROOM_PART 256
 
-struct peer_count {
-    struct peer_count *next;
-    struct network network;
-    size_t n;
-    struct list idle; /* the one idle for longest first */
-};
-
 /* A connection as one of its address, or of its network. */
 struct member {
     struct connection *self;
-    struct peer_count *count; /* NULL: a trusted proxy */
+    struct peer *peer; /* NULL: a trusted proxy */
     struct list idle_link;
 };
 
@@ -59,7 +50,7 @@ void connections_init(struct connections *connections, struct timers *timers,
         .max_of_network = max >= NETWORKS_MIN ? max / NETWORKS_MIN : 1,
         .trusted = options->trusted,
     };
-    crypto_random(&connections->seed, sizeof(connections->seed));
+    peers_init(&connections->peers);
     list_init(&connections->all);
     list_init(&connections->idle);
 }
@@ -155,20 +146,6 @@ static void on_rested(struct timer *timer)
     timer_start(connection->all->timers, &connection->timer, connection->all->idle_ms, on_idle);
 }
 
-/* -- connections of each client -------------------------------------------------------------- */
-
-/* The address of the pointer to it, or of the NULL pointer at the end of its list. */
-static struct peer_count **find_count(struct connections *connections,
-                                      const struct network *network)
-{
-    const uint64_t hash = hash_key(network->base.b, connections->seed ^ network->bits);
-    struct peer_count **at = &connections->counts[hash % CONNECTIONS_BUCKETS];
-
-    while (*at != NULL && !network_equal(&(*at)->network, network))
-        at = &(*at)->next;
-    return at;
-}
-
 /* -- making room ----------------------------------------------------------------------------- */
 
 static void unlink_idle(struct connection *connection)
@@ -203,7 +180,7 @@ static struct connection *find_spare(struct connections *connections)
     size_t max = 0;
 
     LIST_EACH(connection, &connections->idle, idle_link) {
-        const size_t n = connection->wide.count != NULL ? connection->wide.count->n : 1;
+        const size_t n = connection->wide.peer != NULL ? connection->wide.peer->n : 1;
 
         if (is_recent(connection))
             break;
@@ -218,7 +195,7 @@ static struct connection *find_spare(struct connections *connections)
 void connections_make_room(struct connections *connections)
 {
     struct connection *const spare = connections->n_leaving == 0 ? find_spare(connections) : NULL;
-    const struct peer_count *const wide = spare != NULL ? spare->wide.count : NULL;
+    const struct peer *const wide = spare != NULL ? spare->wide.peer : NULL;
     size_t n = connections->max / ROOM_PART;
     struct connection *connection;
 
@@ -227,7 +204,7 @@ void connections_make_room(struct connections *connections)
     LIST_EACH(connection, &connections->idle, idle_link) {
         if (is_recent(connection))
             return;
-        if (connection->wide.count != wide)
+        if (connection->wide.peer != wide)
             continue;
         leave(connection);
         if (n-- <= 1)
@@ -235,42 +212,19 @@ void connections_make_room(struct connections *connections)
     }
 }
 
-/* Whether one more connection of `count` may be open; one that is idle makes room for it. */
-static bool may_add(struct peer_count *count, size_t max)
+/* Whether the peer, if it is there, may have one more connection; one that is idle makes room for
+   it. */
+static bool may_add(struct peer *peer, size_t max)
 {
     const struct member *oldest;
 
-    if (count == NULL || count->n < max)
+    if (peer == NULL || peer->n < max)
         return true;
-    oldest = LIST_FIRST(&count->idle, struct member, idle_link);
+    oldest = LIST_FIRST(&peer->idle, struct member, idle_link);
     if (oldest == NULL || is_recent(oldest->self))
         return false;
     leave(oldest->self);
     return true;
-}
-
-static struct peer_count *count_one(struct connections *connections, const struct network *network)
-{
-    struct peer_count **at = find_count(connections, network);
-
-    if (*at == NULL) {
-        *at = heap_zeroed(1, sizeof(**at));
-        (*at)->network = *network;
-        list_init(&(*at)->idle);
-    }
-    (*at)->n++;
-    return *at;
-}
-
-static void count_out(struct connections *connections, struct peer_count *count)
-{
-    struct peer_count **at;
-
-    if (count == NULL || --count->n > 0)
-        return;
-    at = find_count(connections, &count->network);
-    *at = count->next;
-    free(count);
 }
 
 /* False: the address, or the network around it, already has as many connections as it may have. */
@@ -286,11 +240,11 @@ static bool count_in(struct connections *connections, struct connection *connect
         return true;
     near = network_near(&address);
     wide = network_wide(&address);
-    if (!may_add(*find_count(connections, &near), connections->max_of_one) ||
-        !may_add(*find_count(connections, &wide), connections->max_of_network))
+    if (!may_add(peers_find(&connections->peers, &near), connections->max_of_one) ||
+        !may_add(peers_find(&connections->peers, &wide), connections->max_of_network))
         return false;
-    connection->near.count = count_one(connections, &near);
-    connection->wide.count = count_one(connections, &wide);
+    connection->near.peer = peers_count_in(&connections->peers, &near);
+    connection->wide.peer = peers_count_in(&connections->peers, &wide);
     return true;
 }
 
@@ -300,10 +254,10 @@ static void rest(struct connection *connection)
 {
     connection->idle_us = clock_mono_us();
     list_add(&connection->all->idle, &connection->idle_link);
-    if (connection->near.count == NULL)
+    if (connection->near.peer == NULL)
         return;
-    list_add(&connection->near.count->idle, &connection->near.idle_link);
-    list_add(&connection->wide.count->idle, &connection->wide.idle_link);
+    list_add(&connection->near.peer->idle, &connection->near.idle_link);
+    list_add(&connection->wide.peer->idle, &connection->wide.idle_link);
 }
 
 static void stop_polling(h2o_socket_t *sock)
@@ -378,8 +332,10 @@ static void on_closed(void *data)
     timer_stop(&connection->timer);
     list_remove(&connection->link);
     unlink_idle(connection);
-    count_out(connections, connection->near.count);
-    count_out(connections, connection->wide.count);
+    if (connection->near.peer != NULL) {
+        peers_count_out(&connections->peers, connection->near.peer);
+        peers_count_out(&connections->peers, connection->wide.peer);
+    }
     connections->n_leaving -= connection->leaves;
     SSL_CTX_free(connection->tls);
     free(connection);

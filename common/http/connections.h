@@ -35,11 +35,8 @@
 #include "common/base/ip.h"
 #include "common/base/list.h"
 #include "common/base/status.h"
+#include "common/http/peers.h"
 #include "common/http/timer.h"
-
-#define CONNECTIONS_BUCKETS 1024
-
-struct peer_count; /* an address or a network, and its connections */
 
 struct connections_options {
     size_t max;
@@ -53,8 +50,7 @@ struct connections {
     struct list all, idle; /* idle: without a request, the one idle for longest first */
     size_t n, n_leaving, max, max_of_one, max_of_network;
     const struct networks *trusted;
-    struct peer_count *counts[CONNECTIONS_BUCKETS];
-    uint64_t seed;
+    struct peers peers;
     void (*on_closed)(struct connections *connections); /* there is room; NULL: nobody waits */
 };
 

@@ -1,6 +1,5 @@
 #include "common/http/edge.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 
 #include "common/base/arena.h"
@@ -94,6 +93,22 @@ static void end_rest(struct edge *edge)
     schedule_tick(edge);
 }
 
+static void on_heartbeat_tick(struct timer *timer)
+{
+    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
+    const bool begins_rest = !edge->rests && !edge->heartbeat.awaited && !is_in_use(edge);
+
+    bus_watch_retry(&edge->bus_watch);
+    listener_resume(&edge->plain);
+    listener_resume(&edge->secure);
+    edge->n_calls_ticked = edge->calls.n_started;
+    if (begins_rest)
+        edge->rests = true;
+    else
+        tick_heartbeat(edge);
+    schedule_tick(edge);
+}
+
 /* -- what other threads tell the loop -------------------------------------------------------- */
 
 enum post_kind { POST_LINK_UP, POST_LINK_DOWN, POST_STOP };
@@ -150,7 +165,7 @@ static void on_posts(h2o_multithread_receiver_t *inbox, h2o_linklist_t *messages
     }
 }
 
-/* -- the bus's sockets, as seen by the loop -------------------------------------------------- */
+/* -- replies --------------------------------------------------------------------------------- */
 
 static void on_reply(void *closure, uint64_t handle, enum bus_reply_kind kind,
                      struct bus_message *message)
@@ -175,73 +190,6 @@ static bool is_awaited(void *closure, uint64_t handle)
     return heartbeat_is_awaited(&edge->heartbeat, handle) || calls_is_pending(&edge->calls, handle);
 }
 
-static void on_bus_readable(h2o_socket_t *sock, const char *err)
-{
-    struct edge *edge = sock->data;
-
-    bus_process(edge->bus);
-}
-
-/* Nothing to do here: the loop flushes after each wait. */
-static void on_bus_writable(h2o_socket_t *sock, const char *err)
-{
-}
-
-/* NULL: there is no such descriptor, or too many files are open. */
-static h2o_socket_t *watch(struct edge *edge, int fd, h2o_socket_cb on_readable)
-{
-    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0); /* h2o closes the descriptor it is given */
-    h2o_socket_t *sock;
-
-    if (copy < 0)
-        return NULL;
-    sock = h2o_evloop_socket_create(edge->context.loop, copy, H2O_SOCKET_FLAG_DONT_READ);
-    sock->data = edge;
-    h2o_socket_read_start(sock, on_readable);
-    return sock;
-}
-
-static void watch_bus(struct edge *edge)
-{
-    edge->bus_socket = watch(edge, bus_socket(edge->bus), on_bus_readable);
-}
-
-static void on_bus_changed(h2o_socket_t *sock, const char *err)
-{
-    struct edge *edge = sock->data;
-
-    if (!bus_changed(edge->bus))
-        return;
-    if (edge->bus_socket != NULL)
-        h2o_socket_close(edge->bus_socket);
-    watch_bus(edge);
-}
-
-static void flush(struct edge *edge)
-{
-    h2o_socket_t *sock = edge->bus_socket;
-
-    if (!bus_flush(edge->bus) && sock != NULL && !h2o_socket_is_writing(sock))
-        h2o_socket_notify_write(sock, on_bus_writable);
-}
-
-static void on_heartbeat_tick(struct timer *timer)
-{
-    struct edge *edge = H2O_STRUCT_FROM_MEMBER(struct edge, heartbeat_timer, timer);
-    const bool begins_rest = !edge->rests && !edge->heartbeat.awaited && !is_in_use(edge);
-
-    if (edge->bus_socket == NULL)
-        watch_bus(edge); /* perhaps too many files were open */
-    listener_resume(&edge->plain);
-    listener_resume(&edge->secure);
-    edge->n_calls_ticked = edge->calls.n_started;
-    if (begins_rest)
-        edge->rests = true;
-    else
-        tick_heartbeat(edge);
-    schedule_tick(edge);
-}
-
 /* -- life ------------------------------------------------------------------------------------ */
 
 static bool open_bus(struct edge *edge)
@@ -260,10 +208,7 @@ static bool open_bus(struct edge *edge)
     if (edge->bus == NULL)
         return false;
     bus_open_inbox(edge->bus, on_reply, is_awaited, edge);
-    edge->bus_changed = watch(edge, bus_changed_fd(edge->bus), on_bus_changed);
-    if (edge->bus_changed == NULL)
-        LOG(LOG_ERROR, "too many files are open to connect to the bus");
-    return edge->bus_changed != NULL;
+    return bus_watch_open(&edge->bus_watch, edge->bus, edge->context.loop);
 }
 
 static bool open_listeners(struct edge *edge)
@@ -316,7 +261,7 @@ static void run_once(struct edge *edge, int64_t max_ms)
 {
     watchdog_kick();
     end_rest(edge);
-    flush(edge);
+    bus_watch_flush(&edge->bus_watch);
     (void)h2o_evloop_run(edge->context.loop, (int32_t)max_ms); /* fails if a signal interrupts it */
 }
 

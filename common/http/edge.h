@@ -20,6 +20,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "common/http/bus_watch.h"
 #include "common/http/calls.h"
 #include "common/http/edge_clock.h"
 #include "common/http/lingering_close.h"
@@ -73,8 +74,7 @@ struct edge {
     struct lingering_closes lingering;
 
     struct bus *bus;
-    h2o_socket_t *bus_socket;  /* a duplicate of the bus' socket, while that is up */
-    h2o_socket_t *bus_changed; /* likewise */
+    struct bus_watch bus_watch;
     h2o_multithread_receiver_t inbox;
     struct heartbeat heartbeat;
     struct timer heartbeat_timer;

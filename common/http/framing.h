@@ -10,18 +10,16 @@
  *          fault becomes a complete `GET /` without headers. h2o passes either to the handler at
  *          once, and the handler gets the fault with framing_take(). The connection must be closed
  *          after the answer, since the start of the next request is unknown.
- *          The decoder of the chunked transfer coding (RFC 9112, 7.1) is strict: sizes are one to
- *          eight hexadecimal digits with nothing around them, and lines end in CR LF. Extensions of
- *          at most 100 bytes per chunk and trailers of header fields are accepted and ignored.
- * Owns     Nothing. The state of a chunked body is in libh2o's own struct, zeroed at its start.
- * Threads  Any; framing_take() reports the calling thread's fault. One thread at a time for a
- *          decoder.
+ * Owns     Nothing.
+ * Threads  Any; framing_take() reports the calling thread's fault.
  */
 #ifndef COMMON_HTTP_FRAMING_H
 #define COMMON_HTTP_FRAMING_H
 
 #include <stddef.h>
 #include <sys/types.h>
+
+#include "common/http/chunked.h"
 
 /* -- the parsers of libh2o --------------------------------------------------------------------- */
 
@@ -37,16 +35,6 @@ struct phr_header {
     size_t value_len; /* bytes */
 };
 
-/* State between two reads of a body, in memory of h2o, which zeroes it and sets consume_trailer.
-   Only the decoder reads it; the comments describe ours. */
-struct phr_chunked_decoder {
-    /* In the lower 32 bits; the upper ones have the number of body bytes decoded so far. */
-    size_t bytes_left_in_chunk;
-    char consume_trailer; /* not 0: the trailer belongs to the body; ours always treats it so */
-    char _hex_count;      /* digits of a chunk's size, then bytes of its extensions */
-    char _state;          /* what the next byte is part of */
-};
-
 /* Returns the length of request line and headers in the `n` bytes at `p`. `n_seen` of these were
    there at the call before. *n_headers: the capacity, then how many were found. *minor_version is
    the x of HTTP/1.x. */
@@ -58,8 +46,7 @@ int phr_parse_request(const char *p, size_t n, const char **method, size_t *meth
 int phr_parse_headers(const char *p, size_t n, struct phr_header *headers, size_t *n_headers,
                       size_t n_seen);
 
-/* Decodes in place; *n, the number of bytes at `p`, becomes the number of decoded bytes. Returns
-   how many bytes follow the body. */
+/* As chunked_decode(), without a maximum. */
 ssize_t phr_decode_chunked(struct phr_chunked_decoder *decoder, char *p, size_t *n);
 
 /* -- requests ---------------------------------------------------------------------------------- */
@@ -84,15 +71,5 @@ enum framing_fault framing_take(void);
 
 int framing_status(enum framing_fault fault);          /* HTTP status */
 const char *framing_message(enum framing_fault fault); /* one sentence for the client */
-
-/* -- the chunked transfer coding --------------------------------------------------------------- */
-
-#define CHUNKED_MALFORMED  (-1)
-#define CHUNKED_INCOMPLETE (-2)
-#define CHUNKED_TOO_LARGE  (-3)
-
-/* As phr_decode_chunked(), with CHUNKED_TOO_LARGE as soon as a chunk's size would make the body
-   larger than `max` bytes. Do not use the decoder again after an error. */
-ssize_t chunked_decode(struct phr_chunked_decoder *decoder, char *p, size_t *n, size_t max);
 
 #endif

@@ -40,8 +40,7 @@ bool lookup_budget_take(struct rate *budget, enum standing standing, int64_t mon
 
 void lookup_budget_refund(struct rate *budget)
 {
-    if (budget->spent_us >= PRICE_US)
-        budget->spent_us -= PRICE_US;
+    rate_refund(budget, PRICE_US);
 }
 
 /* -- lookups --------------------------------------------------------------------------------- */

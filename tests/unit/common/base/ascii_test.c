@@ -26,6 +26,9 @@ Test(ascii, has_ten_digits_and_two_times_26_letters)
     cr_assert_str_eq(members_of(ascii_is_lower), "abcdefghijklmnopqrstuvwxyz");
     cr_assert_str_eq(members_of(ascii_is_alphanumeric),
                      "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    cr_assert_str_eq(
+        members_of(ascii_is_token),
+        "!#$%&'*+-.0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ^_`abcdefghijklmnopqrstuvwxyz|~");
 }
 
 Test(ascii, has_another_case_for_letters_only)

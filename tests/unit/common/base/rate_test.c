@@ -53,3 +53,14 @@ Test(rate, charges_up_to_the_maximum)
     rate_charge(&rate, PRICE, MAX, NOW + 20);
     cr_expect_eq(rate.spent_us, MAX - 20 + PRICE);
 }
+
+Test(rate, gives_a_price_back_while_it_is_spent)
+{
+    struct rate rate = {0};
+
+    (void)take_all(&rate, NOW);
+    rate_refund(&rate, PRICE);
+    cr_expect_eq(take_all(&rate, NOW), 1);
+    rate_refund(&rate, MAX + 1);
+    cr_expect_eq(rate.spent_us, MAX);
+}
