@@ -9,7 +9,9 @@
 #include "services/gateway/api_response.h"
 #include "services/gateway/familiar.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 #include "services/gateway/key_lookup.h"
+#include "services/gateway/key_usage.h"
 
 /* Most causes of a 503 are over within a second: a restarting program, a full mailbox. */
 enum { UNAVAILABLE_WAIT_S = 1 };

@@ -35,7 +35,10 @@
 #include "proto/outcome.h"
 #include "services/gateway/api_route.h"
 #include "services/gateway/gateway.h"
+#include "services/gateway/quota.h"
 #include "services/gateway/wait_list.h"
+
+struct key;
 
 enum stage {
     STAGE_AUTHENTICATE,
