@@ -11,6 +11,7 @@
 #include "services/dashboard/deployment.h"
 #include "services/dashboard/identity.h"
 #include "services/gateway/key_cache.h"
+#include "services/gateway/quota_lease.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct arena arena = {.cap = 64 << 20};
