@@ -205,7 +205,7 @@ $(foreach d,$(sort $(dir $(TEST_SRC))),$(eval $(call test_program,$(d),$(filter 
 
 # Programs that tests start.
 SUPPORT_PROGRAMS := $(patsubst %.c,$(OUT)/%,$(sort $(wildcard tests/support/programs/*.c)))
-$(OUT)/tests/support/programs/migrate_next: $(OUT)/services/migrate/apply.o $(OUT)/gen/migrate_sql.o
+$(OUT)/tests/support/programs/migrate_next: $(addprefix $(OUT)/services/migrate/,apply.o plan.o step.o) $(OUT)/gen/migrate_sql.o
 $(SUPPORT_PROGRAMS): %: %.o $(OUT)/libcommon.a
 	@echo "LINK $(@F)"
 	$(Q)$(CC) $(LDFLAGS) -o $@ $(filter %.o,$^) $(OUT)/libcommon.a $(PKG_LIBS)

@@ -9,6 +9,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/audit/chain.h"
+#include "services/audit/ends_heads.h"
 #include <inttypes.h>
 
 enum { HEADS_MAX = 500, BACK_MAX = 1000, TIMEOUT_US = 10 * 1000 * 1000 };

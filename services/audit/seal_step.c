@@ -1,6 +1,5 @@
 #include "services/audit/seal_step.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "audit_sql.h"
@@ -9,83 +8,10 @@
 #include "common/db/params.h"
 #include "services/audit/blocks_add.h"
 #include "services/audit/chain.h"
+#include "services/audit/ends_place.h"
+#include "services/audit/unsealed.h"
 
 enum { ENTRIES_MAX = 5000, TIMEOUT_US = 20 * 1000 * 1000, BACK_MAX = 100 * 1000 };
-
-/* The greatest time that a block can have in a mark; an entry beyond it cannot be sealed. */
-#define NOTED_US_MAX (INT64_C(400000) * 1000 * 1000 * 1000 * 1000)
-
-/* -- reading ---------------------------------------------------------------------------------- */
-
-static size_t list_unsealed(const struct seal_step *sealing, struct db *db,
-                            const struct block_place *place, struct str horizon,
-                            struct arena *arena)
-{
-    char organization[UUID_TEXT + 1], request[UUID_TEXT + 1];
-
-    uuid_format(&place->organization_id, organization);
-    uuid_format(&place->request_id, request);
-    return db_add_binary(db, SQL_LIST_UNSEALED,
-                         PARAMS(str_of(arena_printf(arena, "%" PRIu64, place->xid)),
-                                str_of(organization), str_of(request), horizon,
-                                param_int(arena, (int64_t)sealing->entries_max)));
-}
-
-/* STR_NONE, which is SQL NULL: the entry has none. */
-static struct str id_text(const struct db_rows *rows, size_t row, int column,
-                          char text[UUID_TEXT + 1])
-{
-    struct uuid id;
-
-    if (!db_value_id(rows, row, column, &id))
-        return STR_NONE;
-    uuid_format(&id, text);
-    return (struct str){text, UUID_TEXT};
-}
-
-/* Hashes the texts that the database would write. */
-static void hash_entry(const struct db_rows *rows, size_t row, struct arena *arena,
-                       struct block_entry *entry)
-{
-    char organization[UUID_TEXT + 1], request[UUID_TEXT + 1], key[UUID_TEXT + 1];
-    char conversation[UUID_TEXT + 1], contact[UUID_TEXT + 1];
-    char created[INT_TEXT], status[INT_TEXT], xid[INT_TEXT];
-    const int64_t http_status = db_value_int(rows, row, LIST_UNSEALED_HTTP_STATUS);
-    const struct str fields[CHAIN_COLUMNS] = {
-        [CHAIN_ORGANIZATION_ID] = id_text(rows, row, LIST_UNSEALED_ORGANIZATION_ID, organization),
-        [CHAIN_REQUEST_ID] = id_text(rows, row, LIST_UNSEALED_REQUEST_ID, request),
-        [CHAIN_CREATED_US] = int_text(entry->created_us, created),
-        [CHAIN_API_KEY_ID] = id_text(rows, row, LIST_UNSEALED_API_KEY_ID, key),
-        [CHAIN_OPERATION] = db_value(rows, row, LIST_UNSEALED_OPERATION),
-        [CHAIN_HTTP_STATUS] = int_text(http_status, status),
-        [CHAIN_OUTCOME] = db_value(rows, row, LIST_UNSEALED_OUTCOME),
-        [CHAIN_DENIAL_REASON] = db_value(rows, row, LIST_UNSEALED_DENIAL_REASON),
-        [CHAIN_CONVERSATION_ID] = id_text(rows, row, LIST_UNSEALED_CONVERSATION_ID, conversation),
-        [CHAIN_CONTACT_ID] = id_text(rows, row, LIST_UNSEALED_CONTACT_ID, contact),
-        [CHAIN_XID] = int_text((int64_t)entry->place.xid, xid),
-    };
-
-    chain_hash_entry(fields, arena, entry->hash);
-}
-
-/* False: the entry cannot be sealed; its place is read as far as possible. */
-static bool read_entry(const struct db_rows *rows, size_t row, struct arena *arena,
-                       struct block_entry *out)
-{
-    const int64_t created_us = db_value_int(rows, row, LIST_UNSEALED_CREATED_AT);
-    const int64_t xid = db_value_int(rows, row, LIST_UNSEALED_XID);
-
-    *out = (struct block_entry){.place.xid = (uint64_t)xid};
-    if (!db_value_id(rows, row, LIST_UNSEALED_ORGANIZATION_ID, &out->place.organization_id) ||
-        !db_value_id(rows, row, LIST_UNSEALED_REQUEST_ID, &out->place.request_id) || xid < 0 ||
-        created_us < -NOTED_US_MAX - DB_EPOCH_US || created_us > NOTED_US_MAX - DB_EPOCH_US)
-        return false;
-    out->created_us = created_us + DB_EPOCH_US;
-    hash_entry(rows, row, arena, out);
-    return true;
-}
-
-/* -- the step --------------------------------------------------------------------------------- */
 
 /* The state of a step. */
 struct step {
@@ -117,7 +43,7 @@ static void read_entries(struct step *step, const struct db_rows *rows)
     step->entries = ARENA_ARRAY(step->arena, struct block_entry, n);
     for (size_t i = 0; i < n; i++) {
         struct block_entry *entry = &step->entries[step->n];
-        const bool is_read = read_entry(rows, i, step->arena, entry);
+        const bool is_read = unsealed_read(rows, i, step->arena, entry);
         const bool is_behind = block_compare_places(&entry->place, &step->seen) > 0;
 
         if (is_behind)
@@ -149,7 +75,7 @@ static int64_t oldest_of(const struct step *step, const struct db_rows *waiting)
 static enum status list(struct step *step)
 {
     size_t entries =
-        list_unsealed(step->sealing, step->db, &step->seen, step->horizon, step->arena);
+        unsealed_ask(step->db, &step->seen, step->horizon, step->sealing->entries_max, step->arena);
     size_t waiting = db_add(step->db, SQL_READ_WAITING, PARAMS(step->horizon));
     enum status st = db_run(step->db);
 

@@ -10,7 +10,7 @@
 #ifndef SERVICES_AUDIT_SEAL_STEP_H
 #define SERVICES_AUDIT_SEAL_STEP_H
 
-#include "services/audit/ends.h"
+#include "services/audit/ends_heads.h"
 
 struct seal_step {
     const struct audit_keys *keys;

@@ -13,7 +13,7 @@
 #include "common/db/params.h"
 #include "proto/subject.h"
 #include "services/audit/audit.h"
-#include "services/audit/ends.h"
+#include "services/audit/ends_place.h"
 #include "services/audit/verify.h"
 #include "services/audit/verify_step.h"
 

@@ -15,8 +15,7 @@
 
 #define COUNT_MAX BLOCK_NUMBER_MAX
 
-/* Lengths of a time as the database writes it, and of a finding's detail. */
-enum { AT_MAX = 64, DETAIL_MAX = 200 };
+enum { AT_MAX = 64 }; /* the length of a time as the database writes it */
 
 /* -- the position ----------------------------------------------------------------------------- */
 
@@ -35,66 +34,6 @@ struct verify_position {
 };
 
 static const char *const phases[] = {"blocks", "entries", NULL};
-
-/* The names of verify_kind_name(), in the order of enum verify_kind. */
-static const char *const kinds[] = {"changed",     "removed",  "inserted",   "rewritten",
-                                    "implausible", "misdated", "not_sealed", "not_compared",
-                                    "forged_note", NULL};
-
-struct verify_found {
-    struct field_int count, block, age;
-    struct str request_id, detail;
-};
-
-static const struct field found_fields[] = {
-    {.name = "count",
-     .kind = FIELD_INT,
-     .required = true,
-     .min = 1,
-     .max = COUNT_MAX,
-     .offset = offsetof(struct verify_found, count)},
-    {.name = "request_id",
-     .kind = FIELD_UUID,
-     .nullable = true,
-     .offset = offsetof(struct verify_found, request_id)},
-    {.name = "block",
-     .kind = FIELD_INT,
-     .nullable = true,
-     .min = -COUNT_MAX,
-     .max = COUNT_MAX,
-     .offset = offsetof(struct verify_found, block)},
-    {.name = "detail",
-     .kind = FIELD_TEXT,
-     .required = true,
-     .max = DETAIL_MAX,
-     .offset = offsetof(struct verify_found, detail)},
-    {.name = "age",
-     .kind = FIELD_INT,
-     .max = COUNT_MAX,
-     .offset = offsetof(struct verify_found, age)},
-    FIELDS_END,
-};
-
-static void read_found(json_t *value, const char *path, void *slot, struct errors *errors)
-{
-    struct verify_report *report = slot;
-
-    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
-        json_t *of = json_object_get(value, kinds[kind]);
-        struct verify_found found = {.count = {0}};
-
-        if (of == NULL)
-            continue;
-        fields_read(of, path, found_fields, &found, errors);
-        report->of[kind] = (struct verify_finding){.count = found.count.value,
-                                                   .block = found.block.value,
-                                                   .detail = found.detail,
-                                                   .age_s = found.age.value};
-        (void)uuid_parse(found.request_id, &report->of[kind].request_id);
-        if (str_equal(json_member_text(value, "first"), str_of(kinds[kind])))
-            report->first = (enum verify_kind)kind;
-    }
-}
 
 #define COUNT_FROM(min_, name_)                                                                    \
     {                                                                                              \
@@ -151,7 +90,7 @@ static const struct field fields[] = {
     MARK(head_met),
     {.name = "found",
      .kind = FIELD_CUSTOM,
-     .read = read_found,
+     .read = verify_report_read,
      .offset = offsetof(struct verify_position, found)},
     FIELDS_END,
 };
@@ -268,47 +207,6 @@ static void add_id(struct buf *out, const char *key, const struct uuid *id)
     json_add_text(out, key, str_of(text));
 }
 
-static void add_mark(struct buf *out, const char *key, bool value)
-{
-    if (value) {
-        json_add_key(out, key);
-        buf_add(out, STR("true"));
-    }
-}
-
-/* The members of a finding that it has in both of its forms. */
-static void add_finding(struct buf *out, const struct verify_finding *finding)
-{
-    if (uuid_is_nil(&finding->request_id))
-        json_add_text(out, "request_id", STR_NONE);
-    else
-        add_id(out, "request_id", &finding->request_id);
-    json_add_key(out, "block");
-    if (finding->block != 0)
-        buf_int(out, finding->block);
-    else
-        buf_add(out, STR("null"));
-    json_add_text(out, "detail", finding->detail);
-    if (finding->age_s > 0)
-        json_add_integer(out, "age", finding->age_s);
-}
-
-static void add_findings(struct buf *out, const struct verify_report *report)
-{
-    buf_char(out, '{');
-    for (int kind = 0; kind < VERIFY_KINDS; kind++) {
-        const struct verify_finding *finding = &report->of[kind];
-
-        if (finding->count == 0)
-            continue;
-        json_add_key(out, verify_kind_name((enum verify_kind)kind));
-        buf_char(out, '{');
-        json_add_integer(out, "count", finding->count);
-        add_finding(out, finding);
-        buf_char(out, '}');
-    }
-}
-
 /* `from` resumes an interrupted run: a walk that begins there skips what has been walked. */
 static void add_from(struct buf *out, const struct verify_step *step)
 {
@@ -345,28 +243,18 @@ static void add_position(struct buf *out, const struct verify_step *step)
         json_add_integer(out, "head_number", step->head_number);
         add_hash(out, "head_hash", step->head_hash);
     }
-    add_mark(out, "broken", step->chain.is_broken);
-    add_mark(out, "part", step->is_part);
-    add_mark(out, "head_met", step->chain.is_head_met);
+    if (step->chain.is_broken)
+        json_add_bool(out, "broken", true);
+    if (step->is_part)
+        json_add_bool(out, "part", true);
+    if (step->chain.is_head_met)
+        json_add_bool(out, "head_met", true);
     if (!verify_is_fine(&step->report)) {
         json_add_key(out, "found");
-        add_findings(out, &step->report);
+        verify_report_write(out, &step->report);
         json_add_text(out, "first", str_of(verify_kind_name(step->report.first)));
         buf_char(out, '}');
     }
-    buf_char(out, '}');
-}
-
-static void add_first(struct buf *out, const struct verify_report *report)
-{
-    json_add_key(out, "first");
-    if (verify_is_fine(report)) {
-        buf_add(out, STR("null"));
-        return;
-    }
-    buf_char(out, '{');
-    json_add_text(out, "kind", str_of(verify_kind_name(report->first)));
-    add_finding(out, &report->of[report->first]);
     buf_char(out, '}');
 }
 
@@ -400,17 +288,16 @@ void verify_step_write(const struct verify_step *step, const struct db_rows *hea
                        const struct audit_keys *keys, struct buf *out)
 {
     buf_char(out, '{');
-    json_add_key(out, "ok");
-    buf_add(out, verify_is_fine(&step->report) ? STR("true") : STR("false"));
+    json_add_bool(out, "ok", verify_is_fine(&step->report));
     json_add_integer(out, "entries", step->entries);
     json_add_integer(out, "sealed", step->sealed);
     json_add_integer(out, "unsealed", step->entries - step->sealed);
     json_add_integer(out, "expired", step->chain.expired);
     json_add_integer(out, "blocks", step->chain.number);
     json_add_key(out, "findings");
-    add_findings(out, &step->report);
+    verify_report_write(out, &step->report);
     buf_char(out, '}');
-    add_first(out, &step->report);
+    verify_report_write_first(out, &step->report);
     if (!step->is_done)
         add_position(out, step);
     else if (head != NULL)

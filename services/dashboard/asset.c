@@ -1,7 +1,7 @@
 #include "services/dashboard/asset.h"
 
 #include "common/base/ascii.h"
-#include "services/dashboard/backend.h"
+#include "services/dashboard/action.h"
 
 /* A star is an id. */
 static const char *const pages[] = {

@@ -7,9 +7,11 @@
 #include "common/base/arena.h"
 #include "common/base/log.h"
 #include "proto/subject.h"
+#include "services/dashboard/backend.h"
 #include "services/dashboard/dashboard_metrics.h"
 #include "services/dashboard/dashboard_request.h"
 #include "services/dashboard/dashboard_response.h"
+#include "services/dashboard/dashboard_session.h"
 
 /* -- rows for spreadsheets ------------------------------------------------------------------- */
 
@@ -276,7 +278,7 @@ static void on_still_signed_in(void *owner, enum call_end end, struct bus_messag
 {
     struct dashboard_request *request = owner;
     struct dashboard_export *export = request->export;
-    enum outcome outcome = dashboard_request_learn(request, end, message);
+    enum outcome outcome = dashboard_session_learn(request, end, message);
     char *body = json_dumps(export->body, JSON_COMPACT);
 
     must(body != NULL);
@@ -290,7 +292,7 @@ static void on_still_signed_in(void *owner, enum call_end end, struct bus_messag
 
 static void ask_step(struct dashboard_export *export)
 {
-    if (!dashboard_request_check(export->request, on_still_signed_in))
+    if (!dashboard_session_check(export->request, on_still_signed_in))
         fail(export, OUTCOME_UNAVAILABLE, STR_NONE);
 }
 
@@ -299,7 +301,7 @@ static void ask_step(struct dashboard_export *export)
 /* NULL: all places are taken, or those of the organization are. */
 static struct dashboard_export **find_place(const struct dashboard_request *request)
 {
-    struct dashboard_export **running = dashboard_of(request)->exports.running, **place = NULL;
+    struct dashboard_export **running = dashboard_of(request)->exports, **place = NULL;
     size_t own = 0;
 
     for (size_t i = 0; i < EXPORTS_MAX; i++) {

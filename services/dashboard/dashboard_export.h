@@ -38,13 +38,6 @@ MUST_CHECK bool export_add_lines(struct buf *out, const json_t *entries);
 
 /* -- exports --------------------------------------------------------------------------------- */
 
-#define EXPORTS_MAX 8
-
-/* A part of struct dashboard. */
-struct dashboard_exports {
-    struct dashboard_export *running[EXPORTS_MAX]; /* NULL: the place is free */
-};
-
 /* Responds to the request, with the file or with the reason why there is none. */
 void dashboard_export_begin(struct dashboard_request *request);
 void dashboard_export_release(struct dashboard_export *export); /* NULL is fine */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/http/response.h"
-#include "services/dashboard/dashboard.h"
 #include "services/dashboard/dashboard_metrics.h"
 
 /* -- texts ----------------------------------------------------------------------------------- */

@@ -1,67 +1,32 @@
 /*
- * dashboard_session - sessions: the cookie, the origin and the token that prove that a request
- * belongs to one; its user; how it begins and ends.
+ * dashboard_session - the session of a request: it is checked, shown, begun and ended.
  *
- * What     Over HTTPS the cookie is `__Host-session`, which no other host and no unencrypted
- *          connection can set or read; without HTTPS, on loopback, it is `session`. A request with
- *          two of them, or with one that does not look like our token, has no session.
- *          Access is asked for the session's user on each request, so that losing a role or ending
+ * What     Access is asked for the session's user on each request, so that losing a role or ending
  *          a session takes effect at once.
- * Owns     An identity owns the tree that it points into, until identity_release().
- * Threads  The loop's. Functions that take no request are pure.
+ * Owns     Nothing; what it learns belongs to the request.
+ * Threads  The loop's.
  */
 #ifndef SERVICES_DASHBOARD_DASHBOARD_SESSION_H
 #define SERVICES_DASHBOARD_DASHBOARD_SESSION_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
-#include "common/base/cell.h"
 #include "common/base/status.h"
 #include "common/base/str.h"
-#include "common/crypto/crypto.h"
-#include "common/json/json.h"
+#include "common/http/calls.h"
+#include "proto/outcome.h"
 
 struct dashboard_request;
 
-/* -- the cookie ------------------------------------------------------------------------------ */
+/* -- checking -------------------------------------------------------------------------------- */
 
-#define COOKIE_TOKEN_TEXT 43 /* base64url of 32 bytes */
-#define COOKIE_TEXT       160
-
-/* `headers`: the Cookie headers. STR_NONE: no session. */
-struct str cookie_token(const struct str *headers, size_t n, bool is_https);
-
-bool cookie_is_token(struct str text);
-
-/* The value of a Set-Cookie; STR_NONE clears it. */
-void cookie_write(struct str token, bool is_https, char out[COOKIE_TEXT]);
-
-/* -- where a request comes from -------------------------------------------------------------- */
-
-/* Whether an Origin equals the request's own scheme and host. `null` never does. */
-bool origin_is_own(struct str origin, bool is_https, struct str host);
-
-/* Whether a Sec-Fetch-Site (STR_NONE if absent) shows that another site made the request. */
-bool origin_is_foreign(struct str fetch_site);
-
-/* The value that X-CSRF-Token must have for a change: hex SHA-256("csrf" || token). */
-void dashboard_csrf_token(struct str token, char out[2 * SHA256_BYTES + 1]);
-
-/* -- the signed-in user ---------------------------------------------------------------------- */
-
-enum role { ROLE_MEMBER, ROLE_ADMIN, ROLE_OWNER };
-
-struct identity {
-    json_t *answer; /* to v1.access.session-check; NULL = none */
-    const char *user_id, *email, *organization_id, *role_name;
-    enum role role;
-    char cell[CELL_CAPACITY]; /* the organization's */
-};
-
-/* False: a member is missing, or cannot be sent in a header. */
-MUST_CHECK bool identity_read(struct str answer, struct identity *out);
-void identity_release(struct identity *identity);
+/* The body of a command about the request's session, {token_hash}. It is written once: an export
+   needs it before every step, however many there are. */
+struct str dashboard_token_body(struct dashboard_request *request);
+/* Asks access for the session's user; on_end must call dashboard_session_learn(). False: access
+   cannot be asked now. */
+MUST_CHECK bool dashboard_session_check(struct dashboard_request *request, call_fn on_end);
+/* OUTCOME_OK: the user is in request->who and has the role that the action needs. */
+enum outcome dashboard_session_learn(struct dashboard_request *request, enum call_end end,
+                                     struct bus_message *message);
 
 /* -- beginning and end ----------------------------------------------------------------------- */
 

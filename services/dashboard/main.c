@@ -9,8 +9,8 @@
 #include "common/crypto/crypto.h"
 #include "common/json/json.h"
 #include "common/runtime/edge_program.h"
+#include "services/dashboard/dashboard_handler.h"
 #include "services/dashboard/dashboard_metrics.h"
-#include "services/dashboard/dashboard_request.h"
 
 /* Users would rather wait a moment than see an error. */
 #define BUS_TIMEOUT_MS 1500
@@ -129,7 +129,7 @@ static const struct edge_program program = {
     .settings = settings,
     .n_settings = ARRAY_SIZE(settings),
     .config = &config,
-    .on_request = dashboard_request_begin,
+    .on_request = dashboard_handle,
     .calls_max = DASHBOARD_REQUESTS_MAX,
     .bus_timeout_ms = BUS_TIMEOUT_MS,
     .open = open_program,

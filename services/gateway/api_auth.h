@@ -2,7 +2,8 @@
  * api_auth - checks an API request before its command is sent.
  *
  * What     Reads the Authorization header and decides whether a request with a valid key may
- *          proceed. Stateless: api_request.c calls these functions and acts on the results.
+ *          proceed. Stateless: api_authenticate.c and api_request.c call these functions and
+ *          act on the results.
  * Owns     Nothing; slices point into the request.
  * Threads  Any; pure.
  */

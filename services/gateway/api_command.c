@@ -7,6 +7,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 
 /* -- calls ----------------------------------------------------------------------------------- */
 

@@ -1,9 +1,13 @@
 #include "services/gateway/api_request.h"
 
+#include "services/gateway/key_cache.h"
+#include "services/gateway/postponed.h"
+#include "services/gateway/quota_lease.h"
+
 void api_quota_leave(struct api_request *request)
 {
     if (request->is_postponed)
-        postponed_leave(&request->gateway->postponed, request->key);
+        postponed_leave(request->gateway->postponed, request->key);
     request->is_postponed = false;
 }
 
@@ -11,7 +15,7 @@ void api_quota_leave(struct api_request *request)
 static void postpone(struct api_request *request)
 {
     request->is_postponed =
-        postponed_add(&request->gateway->postponed, request->key, &request->wait_entry);
+        postponed_add(request->gateway->postponed, request->key, &request->wait_entry);
     if (!request->is_postponed)
         api_request_move(request, STAGE_DROPPED);
 }
@@ -64,6 +68,6 @@ void api_quota_late(struct api_request *request)
 
 void api_quota_drop(struct api_request *request)
 {
-    postponed_note_drop(&request->gateway->postponed, request->key);
+    postponed_note_drop(request->gateway->postponed, request->key);
     edge_request_drop(&request->http);
 }

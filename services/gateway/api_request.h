@@ -35,7 +35,10 @@
 #include "proto/outcome.h"
 #include "services/gateway/api_route.h"
 #include "services/gateway/gateway.h"
+#include "services/gateway/quota.h"
 #include "services/gateway/wait_list.h"
+
+struct key;
 
 enum stage {
     STAGE_AUTHENTICATE,
@@ -76,8 +79,21 @@ void api_request_move(struct api_request *request, enum stage stage);
 /* The same, and sets what the response will be. */
 void api_request_end(struct api_request *request, enum outcome outcome, struct str body,
                      enum stage stage);
+/* Ends a request that has no accepted key: it is not recorded. */
+void api_request_refuse(struct api_request *request, enum outcome outcome);
 /* True: the stage runs again once the bus is known to be up or down. */
 MUST_CHECK bool api_request_park(struct api_request *request);
+
+/* The framing was faulty, so nothing else in the request can be trusted. */
+bool api_request_is_unsound(const struct api_request *request);
+
+/* -- the stage AUTHENTICATE: api_authenticate.c ---------------------------------------------- */
+
+/* Begins with the Authorization header. A lookup of a key that was valid lately is never refused;
+   others are, for clients that fail too often, and while too many keys turn out to be made up. */
+void api_authenticate_begin(struct api_request *request, const struct request_header *header);
+void api_authenticate_run(struct api_request *request);
+void api_authenticate_late(struct api_request *request);
 
 /* -- the stages QUOTA and DROPPED: api_quota.c ----------------------------------------------- */
 
@@ -97,5 +113,12 @@ void api_command_late(struct api_request *request);
 
 void api_command_record(struct api_request *request);
 void api_command_record_late(struct api_request *request);
+
+/* -- the stage RESPONDED: api_response.c ----------------------------------------------------- */
+
+/* Sends the response; every byte that leaves the API passes here. Every response is JSON and
+   carries X-Service-Request-Id and Cache-Control: no-store. One that is not a success is an
+   `error.list` (common/http/response.h). Counts and logs it. */
+void api_response_run(struct api_request *request);
 
 #endif

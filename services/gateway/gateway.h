@@ -9,12 +9,14 @@
 #ifndef SERVICES_GATEWAY_GATEWAY_H
 #define SERVICES_GATEWAY_GATEWAY_H
 
+#include "common/base/rate.h"
 #include "common/http/edge.h"
 #include "common/http/throttle.h"
-#include "proto/outcome.h"
-#include "services/gateway/key_cache.h"
-#include "services/gateway/key_lookup.h"
-#include "services/gateway/postponed.h"
+
+struct key_cache;
+struct key_usage;
+struct postponed;
+struct recent_table;
 
 #define API_REQUESTS_MAX 8192
 
@@ -26,9 +28,9 @@ struct gateway {
     struct recent_table *familiar;
     struct rate lookup_budget;
     struct list parked; /* API requests that wait until the bus is known to be up or down */
-    struct postponed postponed;
+    struct postponed *postponed;
     int64_t withheld_told_us; /* monotonic: when withheld lookups were last logged */
-    struct key_usage usage;
+    struct key_usage *usage;
     struct timer usage_timer;
 };
 

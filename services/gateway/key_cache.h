@@ -23,13 +23,20 @@
 #include "common/base/status.h"
 #include "common/base/uuid.h"
 #include "common/crypto/crypto.h"
+#include "proto/outcome.h"
 #include "services/gateway/key_record.h"
-#include "services/gateway/key_usage.h"
 #include "services/gateway/quota.h"
 
 struct gateway;
 
 /* -- keys ------------------------------------------------------------------------------------ */
+
+/* What a key was used for; key_usage.h reports it. */
+struct usage_tally {
+    struct list listed; /* linked while there are counts to report */
+    int64_t minute;     /* Unix seconds / 60 */
+    uint32_t outcomes[USAGE_OUTCOMES], latency[USAGE_BUCKETS];
+};
 
 enum key_state { KEY_NEW, KEY_KNOWN, KEY_REFUSED };
 

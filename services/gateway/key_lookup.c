@@ -16,6 +16,7 @@
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 #include "services/gateway/wait_list.h"
 
 #define WITHHELD_TELL_US 1000000

@@ -14,6 +14,7 @@
 #include "proto/subject.h"
 #include "services/gateway/gateway.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 
 enum { KEYS_MAX = 250, REPORTS_MAX = 8, REPORT_MAX = 1024 * 1024 };
 
@@ -111,7 +112,7 @@ static void reset(struct usage_tally *tally)
 /* Puts as many of the due keys into reports as fit. */
 static void fill(struct gateway *gateway)
 {
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
 
     struct key *key;
 
@@ -126,17 +127,19 @@ static void fill(struct gateway *gateway)
 
 /* -- counting -------------------------------------------------------------------------------- */
 
-void key_usage_init(struct key_usage *usage)
+struct key_usage *key_usage_new(void)
 {
-    *usage = (struct key_usage){.n_reports = 0};
+    struct key_usage *usage = heap_zeroed(1, sizeof(*usage));
+
     list_init(&usage->used);
     list_init(&usage->due);
     list_init(&usage->reports);
+    return usage;
 }
 
 void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us)
 {
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
     struct usage_tally *tally = &key->tally;
     int64_t minute = key->used_s / 60;
 
@@ -171,7 +174,7 @@ static bool is_undone(enum call_end end, struct bus_message *message)
 static void on_end(void *owner, enum call_end end, struct bus_message *message)
 {
     struct gateway *gateway = owner;
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
 
     usage->asking = false;
     if (is_undone(end, message)) {
@@ -195,7 +198,7 @@ static struct str body_of(struct usage_report *report)
 
 static void send_first(struct gateway *gateway)
 {
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
     struct call_request call = {.subject = SUBJECT_ACCESS_USED, .on_end = on_end, .owner = gateway};
 
     if (usage->asking || first_of(usage) == NULL)
@@ -206,7 +209,7 @@ static void send_first(struct gateway *gateway)
 
 void key_usage_report(struct gateway *gateway)
 {
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
     struct usage_report *last;
 
     list_add_all(&usage->due, &usage->used);
@@ -220,7 +223,7 @@ void key_usage_report(struct gateway *gateway)
 
 void key_usage_finish(struct gateway *gateway)
 {
-    struct key_usage *usage = &gateway->usage;
+    struct key_usage *usage = gateway->usage;
     struct usage_report *report;
 
     list_add_all(&usage->due, &usage->used);

@@ -15,20 +15,12 @@
 #include <stdint.h>
 
 #include "common/base/list.h"
-#include "proto/outcome.h"
 
 struct gateway;
 struct key;
 struct usage_report;
 
-/* A part of struct key. */
-struct usage_tally {
-    struct list listed; /* linked while there are counts to report */
-    int64_t minute;     /* Unix seconds / 60 */
-    uint32_t outcomes[USAGE_OUTCOMES], latency[USAGE_BUCKETS];
-};
-
-/* A part of struct gateway. */
+/* Of a loop. */
 struct key_usage {
     struct list used;    /* since the last timer run */
     struct list due;     /* to be reported now */
@@ -37,7 +29,8 @@ struct key_usage {
     bool asking; /* the first is on its way */
 };
 
-void key_usage_init(struct key_usage *usage);
+/* free() it after key_usage_finish(). */
+struct key_usage *key_usage_new(void);
 /* A request with this key has been answered. */
 void key_usage_count(struct gateway *gateway, struct key *key, int status, int64_t took_us);
 /* Called by the timer. */

@@ -11,7 +11,10 @@
 #include "services/gateway/api_request.h"
 #include "services/gateway/familiar.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 #include "services/gateway/key_lookup.h"
+#include "services/gateway/key_usage.h"
+#include "services/gateway/postponed.h"
 #include "services/gateway/wait_list.h"
 
 /* Fail fast: API clients retry. */
@@ -112,13 +115,13 @@ static void on_open(struct edge *edge)
     crypto_random(&seed, sizeof(seed));
     gateway->keys = key_cache_new(KEYS_KNOWN, KEYS_OTHER);
     list_init(&gateway->parked);
-    postponed_init(&gateway->postponed, edge);
+    gateway->postponed = postponed_new(edge);
     gateway->throttle = throttle_new((uint32_t)config.auth_failure_limit, seed);
     gateway->familiar = familiar_new(seed);
     h2o_multithread_register_receiver(edge->context.queue, &gateway->invalidations,
                                       invalidation_deliver);
     bus_listen(edge->bus, SUBJECT_NOTICE_ACCESS, invalidation_post, gateway);
-    key_usage_init(&gateway->usage);
+    gateway->usage = key_usage_new();
     timer_start(&edge->timers, &gateway->usage_timer, config.usage_interval_ms, on_usage);
 }
 

@@ -1,5 +1,6 @@
 #include "services/gateway/postponed.h"
 
+#include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/http/edge.h"
@@ -31,10 +32,13 @@ static void on_look(struct timer *timer)
     look_again(postponed);
 }
 
-void postponed_init(struct postponed *postponed, struct edge *edge)
+struct postponed *postponed_new(struct edge *edge)
 {
-    *postponed = (struct postponed){.edge = edge};
+    struct postponed *postponed = heap_zeroed(1, sizeof(*postponed));
+
+    postponed->edge = edge;
     list_init(&postponed->waiting);
+    return postponed;
 }
 
 bool postponed_add(struct postponed *postponed, struct key *key, struct wait_entry *entry)

@@ -38,7 +38,8 @@ struct postponed {
     struct timer timer; /* looks for the window's end while somebody waits */
 };
 
-void postponed_init(struct postponed *postponed, struct edge *edge);
+/* free() it when nobody waits. */
+struct postponed *postponed_new(struct edge *edge);
 /* The entry is resumed when the window ends. False: it has no place. */
 MUST_CHECK bool postponed_add(struct postponed *postponed, struct key *key,
                               struct wait_entry *entry);

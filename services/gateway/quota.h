@@ -1,15 +1,14 @@
 /*
- * quota - a key's shares of the current window's limits.
+ * quota - counts what a key may still do in the current window.
  *
  * What     Requests are counted in windows of 10 seconds aligned to the epoch. The access service
- *          grants shares ("leases") of what a window allows; they are exact across all gateways.
- *          While access is unreachable, the gateway counts locally against the whole limit until
- *          the window ends. A key has two accounts: one of requests within its limit, and one of
- *          refusals, answers to requests beyond it. Each answer is an entry on disk, so they are
- *          limited, too. At most one request for a lease is in flight for an account, however many
- *          API requests wait for it.
- * Owns     Nothing; a key is held while its request for a lease is in flight.
- * Threads  The loop's.
+ *          grants shares ("leases") of what a window allows (quota_lease.h); they are exact across
+ *          all gateways. While access is unreachable, the gateway counts locally against the whole
+ *          limit until the window ends. A key has two accounts: one of requests within its limit,
+ *          and one of refusals, answers to requests beyond it. Each answer is an entry on disk, so
+ *          they are limited, too.
+ * Owns     Nothing.
+ * Threads  The loop's; no I/O.
  */
 #ifndef SERVICES_GATEWAY_QUOTA_H
 #define SERVICES_GATEWAY_QUOTA_H
@@ -18,15 +17,9 @@
 #include <stdint.h>
 
 #include "common/base/list.h"
-#include "common/base/status.h"
-#include "common/base/str.h"
 #include "services/gateway/key_record.h"
 
-struct gateway;
 struct key;
-struct wait_entry;
-
-/* -- counting: no I/O ------------------------------------------------------------------------ */
 
 #define QUOTA_WINDOW_SECONDS 10
 
@@ -67,11 +60,6 @@ struct quota_view {
 };
 struct quota_view quota_view(const struct quota *quota);
 
-/* -- leases: asked of access ----------------------------------------------------------------- */
-
-/* Reads a reply to v1.access.quota. False: not as the contract promises; both are untouched. */
-MUST_CHECK bool quota_grant_read(struct str json, uint32_t *granted, struct quota_limits *left);
-
 /* One of a key's two accounts: requests or refusals. */
 struct quota_account {
     struct key *key;
@@ -83,9 +71,5 @@ struct quota_account {
 };
 
 void quota_account_init(struct quota_account *account, struct key *key);
-/* Takes one for an API request, and asks for a lease ahead of time if few are left. QUOTA_ASK: the
-   entry waits for a lease; call again when it is resumed. */
-MUST_CHECK enum quota_result quota_use(struct gateway *gateway, struct quota_account *account,
-                                       struct wait_entry *entry);
 
 #endif

@@ -1,7 +1,5 @@
 #include "services/migrate/apply.h"
 
-#include <inttypes.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,42 +9,8 @@
 #include "common/base/arena.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
-#include "common/base/str.h"
 #include "common/crypto/crypto.h"
-#include "migrate_sql.h"
-
-/* -- the plan ---------------------------------------------------------------------------------- */
-
-enum plan_state plan_state(const struct migration *migration, const struct applied *applied,
-                           size_t n)
-{
-    bool later_is_applied = false;
-
-    for (size_t i = 0; i < n; i++) {
-        if (strcmp(applied[i].service, migration->service) != 0)
-            continue;
-        if (applied[i].number > migration->number)
-            later_is_applied = true;
-        if (applied[i].number == migration->number)
-            return strcmp(applied[i].checksum, migration->checksum) == 0 ? PLAN_APPLIED
-                                                                         : PLAN_CHANGED;
-    }
-    return later_is_applied ? PLAN_LATE : PLAN_PENDING;
-}
-
-const char *plan_state_name(enum plan_state state)
-{
-    static const char *const names[] = {
-        [PLAN_APPLIED] = "applied",
-        [PLAN_PENDING] = "pending",
-        [PLAN_CHANGED] = "changed",
-        [PLAN_LATE] = "late",
-    };
-
-    return names[state];
-}
-
-/* -- statements -------------------------------------------------------------------------------- */
+#include "services/migrate/step.h"
 
 /* While a migration waits for a table, transactions that need the table queue behind it, and
    services give up after 300 ms. So a migration gives up earlier and is retried after growing
@@ -58,81 +22,8 @@ const char *plan_state_name(enum plan_state state)
 #define ROLE_LOCK_WAIT "5s"
 #define ROLE_TRIES     3
 
-enum {
-    MIGRATION_TIMEOUT_US = 60 * 1000 * 1000, /* of one migration, all tries together */
-    PAUSE_MIN_MS = 50,
-    PAUSE_MAX_MS = 2000,
-    LOCK_PAUSE_MS = 100, /* between checks whether another program has finished */
-};
-
-/* Running services hold locks, and may take them in another order. */
-static bool met_a_lock(const struct db_admin *admin)
-{
-    const char *sqlstate = db_admin_sqlstate(admin);
-
-    return strcmp(sqlstate, "40P01") == 0 /* deadlock_detected */ ||
-           strcmp(sqlstate, "55P03") == 0 /* lock_not_available */;
-}
-
-static enum status failed(const struct db_admin *admin, enum status st, const char *step)
-{
-    LOG(met_a_lock(admin) ? LOG_INFO : LOG_ERROR, "a step failed in the database",
-        log_str("step", step), log_str("sqlstate", db_admin_sqlstate(admin)),
-        log_str("error", db_admin_error(admin)));
-    return st;
-}
-
-static enum status script(struct db_admin *admin, const char *text, const char *step)
-{
-    enum status st = db_admin_script(admin, text);
-
-    return st == ST_OK ? ST_OK : failed(admin, st, step);
-}
-
-static enum status query(struct db_admin *admin, enum migrate_sql statement,
-                         const char *const *params, size_t n)
-{
-    enum status st = db_admin_query(admin, &migrate_sql[statement], params, n);
-
-    return st == ST_OK ? ST_OK : failed(admin, st, migrate_sql[statement].name);
-}
-
-/* -- the version table ------------------------------------------------------------------------- */
-
-static void free_applied(struct applied *list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free((char *)list[i].service);
-        free((char *)list[i].checksum);
-    }
-    free(list);
-}
-
-/* Reads its rows; free them with free_applied(). *out is unchanged on failure. */
-static enum status read_applied(struct db_admin *admin, struct applied **out, size_t *n)
-{
-    struct applied *list;
-    uint64_t number;
-    enum status st = query(admin, SQL_LIST_APPLIED, NULL, 0);
-
-    if (st != ST_OK)
-        return st;
-    *n = db_admin_rows(admin);
-    list = heap_zeroed(*n + 1, sizeof(*list));
-    for (size_t i = 0; i < *n; i++) {
-        if (!str_to_u64(str_of(db_admin_value(admin, i, LIST_APPLIED_NUMBER)), INT_MAX, &number)) {
-            LOG(LOG_ERROR, "a row of the version table has an invalid migration number");
-            free_applied(list, i);
-            return ST_INTERNAL;
-        }
-        list[i].service = strdup(db_admin_value(admin, i, LIST_APPLIED_SERVICE));
-        list[i].number = (int)number;
-        list[i].checksum = strdup(db_admin_value(admin, i, LIST_APPLIED_CHECKSUM));
-        must(list[i].service != NULL && list[i].checksum != NULL);
-    }
-    *out = list;
-    return ST_OK;
-}
+/* Between checks whether another program has finished. */
+enum { LOCK_PAUSE_MS = 100 };
 
 /* -- roles ------------------------------------------------------------------------------------- */
 
@@ -145,17 +36,17 @@ static enum status create_role(struct db_admin *admin, const struct database_rol
     if (role->password[0] != '\0') {
         verifier = db_admin_verifier(admin, role->name, role->password);
         if (verifier == NULL)
-            return failed(admin, ST_INTERNAL, "verifier");
+            return step_failed(admin, ST_INTERNAL, "verifier");
         params[1] = verifier;
     }
-    st = script(admin, "BEGIN", "begin");
+    st = step_script(admin, "BEGIN", "begin");
     if (st == ST_OK)
-        st = query(admin, SQL_SET_ROLE, params, 2);
+        st = step_query(admin, SQL_SET_ROLE, params, 2);
     if (st == ST_OK)
-        st = script(admin, migrate_sql[SQL_CREATE_ROLE].text, role->name);
+        st = step_script(admin, migrate_sql[SQL_CREATE_ROLE].text, role->name);
     if (st == ST_OK)
-        st = script(admin, "COMMIT", "commit");
-    else if (st == ST_INTERNAL && script(admin, "ROLLBACK", "rollback") != ST_OK)
+        st = step_script(admin, "COMMIT", "commit");
+    else if (st == ST_INTERNAL && step_script(admin, "ROLLBACK", "rollback") != ST_OK)
         st = ST_UNAVAILABLE;
 
     if (verifier != NULL) {
@@ -193,35 +84,14 @@ static enum status try_one(struct db_admin *admin, const struct migration *migra
     enum status st;
 
     snprintf(number, sizeof(number), "%d", migration->number);
-    st = script(admin, "BEGIN", "begin");
+    st = step_script(admin, "BEGIN", "begin");
     if (st == ST_OK)
-        st = script(admin, migration->text, migration->title);
+        st = step_script(admin, migration->text, migration->title);
     if (st == ST_OK)
-        st = query(admin, SQL_RECORD_APPLIED, row, 4);
+        st = step_query(admin, SQL_RECORD_APPLIED, row, 4);
     if (st == ST_OK)
-        st = script(admin, "COMMIT", "commit");
+        st = step_script(admin, "COMMIT", "commit");
     return st;
-}
-
-struct retry {
-    int64_t start_us;
-    int pause_ms;
-};
-
-static struct retry retry_begin(void)
-{
-    return (struct retry){.start_us = clock_mono_us(), .pause_ms = PAUSE_MIN_MS};
-}
-
-/* Whether to retry a step that failed with `st`: only if a lock was the cause. Pauses first. */
-static bool retry_may(struct retry *retry, const struct db_admin *admin, enum status st)
-{
-    if (st != ST_INTERNAL || !met_a_lock(admin) ||
-        clock_mono_us() - retry->start_us >= MIGRATION_TIMEOUT_US)
-        return false;
-    usleep((useconds_t)retry->pause_ms * 1000);
-    retry->pause_ms = 2 * retry->pause_ms < PAUSE_MAX_MS ? 2 * retry->pause_ms : PAUSE_MAX_MS;
-    return true;
 }
 
 static enum status apply_one(struct db_admin *admin, const struct migration *migration)
@@ -230,7 +100,7 @@ static enum status apply_one(struct db_admin *admin, const struct migration *mig
     enum status st = try_one(admin, migration);
 
     while (retry_may(&retry, admin, st)) {
-        st = script(admin, "ROLLBACK", "rollback");
+        st = step_script(admin, "ROLLBACK", "rollback");
         if (st == ST_OK)
             st = try_one(admin, migration);
     }
@@ -270,7 +140,7 @@ static enum status apply_pending(struct db_admin *admin, const struct apply_opti
 {
     struct applied *applied;
     size_t n;
-    enum status st = read_applied(admin, &applied, &n);
+    enum status st = applied_read(admin, &applied, &n);
 
     if (st != ST_OK)
         return st;
@@ -279,13 +149,8 @@ static enum status apply_pending(struct db_admin *admin, const struct apply_opti
         if (plan_state(&options->migrations[i], applied, n) == PLAN_PENDING)
             st = apply_one(admin, &options->migrations[i]);
     }
-    free_applied(applied, n);
+    applied_free(applied, n);
     return st;
-}
-
-static enum status limit_lock_wait(struct db_admin *admin, const char *wait)
-{
-    return query(admin, SQL_LIMIT_LOCK_WAIT, &wait, 1);
 }
 
 /* -- indexes of partitions --------------------------------------------------------------------- */
@@ -313,13 +178,13 @@ static struct index copy_index(const struct db_admin *admin, size_t row)
 static enum status attach_index(struct db_admin *admin, const struct index *index)
 {
     struct retry retry = retry_begin();
-    enum status st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+    enum status st = step_limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
 
     if (st != ST_OK)
         return st;
     do
-        st = script(admin, index->texts[LIST_MISSING_INDEXES_ATTACHMENT],
-                    index->texts[LIST_MISSING_INDEXES_NAME]);
+        st = step_script(admin, index->texts[LIST_MISSING_INDEXES_ATTACHMENT],
+                         index->texts[LIST_MISSING_INDEXES_NAME]);
     while (retry_may(&retry, admin, st));
     return st;
 }
@@ -328,12 +193,12 @@ static enum status attach_index(struct db_admin *admin, const struct index *inde
 static enum status complete_index(struct db_admin *admin, const struct index *index)
 {
     const int64_t start_us = clock_mono_us();
-    enum status st = limit_lock_wait(admin, INDEX_LOCK_WAIT);
+    enum status st = step_limit_lock_wait(admin, INDEX_LOCK_WAIT);
 
     for (int i = LIST_MISSING_INDEXES_REMOVAL; i <= LIST_MISSING_INDEXES_CREATION && st == ST_OK;
          i++)
         if (index->texts[i] != NULL)
-            st = script(admin, index->texts[i], index->texts[LIST_MISSING_INDEXES_NAME]);
+            st = step_script(admin, index->texts[i], index->texts[LIST_MISSING_INDEXES_NAME]);
     if (st == ST_OK)
         st = attach_index(admin, index);
     if (st != ST_OK) {
@@ -350,7 +215,7 @@ static enum status complete_index(struct db_admin *admin, const struct index *in
    each partition gets its own. */
 static enum status complete_indexes(struct db_admin *admin)
 {
-    enum status st = query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);
+    enum status st = step_query(admin, SQL_LIST_MISSING_INDEXES, NULL, 0);
     size_t n = st == ST_OK ? db_admin_rows(admin) : 0;
     struct index *list = heap_zeroed(n + 1, sizeof(*list));
 
@@ -373,12 +238,12 @@ static enum status continue_audit_numbers(struct db_admin *admin)
 {
     struct retry retry = retry_begin();
     const char *added;
-    enum status st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+    enum status st = step_limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
 
     if (st != ST_OK)
         return st;
     do
-        st = query(admin, SQL_CONTINUE_AUDIT_NUMBERS, NULL, 0);
+        st = step_query(admin, SQL_CONTINUE_AUDIT_NUMBERS, NULL, 0);
     while (retry_may(&retry, admin, st));
     if (st != ST_OK)
         return st;
@@ -398,7 +263,7 @@ static enum status lock(struct db_admin *admin, int wait_s)
     enum status st;
 
     for (;;) {
-        st = query(admin, SQL_LOCK, NULL, 0);
+        st = step_query(admin, SQL_LOCK, NULL, 0);
         if (st != ST_OK || strcmp(db_admin_value(admin, 0, LOCK_IS_HELD), "t") == 0)
             return st;
         if (clock_mono_us() >= until_us) {
@@ -414,17 +279,17 @@ enum status apply_all(struct db_admin *admin, const struct apply_options *option
     enum status st = lock(admin, options->lock_wait_s);
 
     if (st == ST_OK)
-        st = limit_lock_wait(admin, ROLE_LOCK_WAIT);
+        st = step_limit_lock_wait(admin, ROLE_LOCK_WAIT);
     if (st == ST_OK)
-        st = script(admin, migrate_sql[SQL_CREATE_VERSION_TABLE].text, "create_version_table");
+        st = step_script(admin, migrate_sql[SQL_CREATE_VERSION_TABLE].text, "create_version_table");
     if (st == ST_OK)
-        st = script(admin, migrate_sql[SQL_CREATE_FUNCTIONS].text, "create_functions");
+        st = step_script(admin, migrate_sql[SQL_CREATE_FUNCTIONS].text, "create_functions");
     if (st == ST_OK)
-        st = script(admin, migrate_sql[SQL_SECURE_DATABASE].text, "secure_database");
+        st = step_script(admin, migrate_sql[SQL_SECURE_DATABASE].text, "secure_database");
     if (st == ST_OK)
         st = create_roles(admin, options);
     if (st == ST_OK)
-        st = limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
+        st = step_limit_lock_wait(admin, MIGRATION_LOCK_WAIT);
     if (st == ST_OK)
         st = apply_pending(admin, options);
     if (st == ST_OK)
@@ -432,26 +297,4 @@ enum status apply_all(struct db_admin *admin, const struct apply_options *option
     if (st == ST_OK && options->has_audit_log)
         st = continue_audit_numbers(admin);
     return st;
-}
-
-enum status apply_status(struct db_admin *admin, const struct migration *list, size_t n)
-{
-    struct applied *applied = NULL;
-    size_t n_applied = 0;
-    enum status st = query(admin, SQL_HAS_VERSION_TABLE, NULL, 0);
-
-    if (st == ST_OK && strcmp(db_admin_value(admin, 0, HAS_VERSION_TABLE_IS_THERE), "t") == 0)
-        st = read_applied(admin, &applied, &n_applied);
-    if (st != ST_OK)
-        return st;
-
-    printf("[");
-    for (size_t i = 0; i < n; i++) {
-        printf("%s{\"service\":\"%s\",\"number\":%d,\"title\":\"%s\",\"state\":\"%s\"}",
-               i > 0 ? "," : "", list[i].service, list[i].number, list[i].title,
-               plan_state_name(plan_state(&list[i], applied, n_applied)));
-    }
-    printf("]\n");
-    free_applied(applied, n_applied);
-    return ST_OK;
 }

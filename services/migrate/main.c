@@ -144,7 +144,7 @@ int main(int argc, char **argv)
     if (st != ST_OK)
         return exit_code(st);
     if (strcmp(option, "--status") == 0)
-        st = apply_status(admin, migrations, migrations_count);
+        st = plan_print(admin, migrations, migrations_count);
     else
         st = migrate(admin, &config);
     db_admin_free(admin);

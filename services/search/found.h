@@ -13,7 +13,8 @@
 #define SERVICES_SEARCH_FOUND_H
 
 #include "common/base/uuid.h"
-#include "services/search/predicates.h"
+#include "common/model/conversation_model.h"
+#include "services/search/search_statement.h"
 
 enum { FOUND_COST_MAX = INT32_MAX }; /* leaves room to add the cost of the page's bytes */
 

@@ -3,8 +3,6 @@
 #include "common/db/params.h"
 #include "common/model/conversation_model.h"
 
-#define STATUS_ANY ((1u << CONVERSATION_STORED_STATUSES) - 1)
-
 /* The text of an array, and the number of its elements. */
 struct text_array {
     struct buf array;
@@ -99,7 +97,7 @@ static unsigned status_set(const struct filter *filter)
 
     for (size_t i = 0; i < filter->n_values; i++)
         set |= stored_as(filter->values[i], filter->field);
-    return is_negative(filter) ? STATUS_ANY & ~set : set;
+    return is_negative(filter) ? PREDICATES_STATUS_ANY & ~set : set;
 }
 
 /* -- times ----------------------------------------------------------------------------------- */
@@ -285,7 +283,7 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
     array_open(&gathered.channels.array, arena, 16);
     array_open(&gathered.external_ids.array, arena, 16);
     array_open(&gathered.attributes_without.array, arena, 16);
-    *out = (struct predicates){.created = ever, .updated = ever, .statuses = STATUS_ANY};
+    *out = (struct predicates){.created = ever, .updated = ever, .statuses = PREDICATES_STATUS_ANY};
     for (size_t i = 0; i < query->n_filters; i++) {
         if (!is_repeated(query, i))
             add_filter(out, &gathered, &query->filters[i], arena);
@@ -295,109 +293,4 @@ void predicates_make(const struct search_query *query, struct arena *arena, stru
     out->channels.without = text_array_close(&gathered.channels);
     out->external_ids.without = text_array_close(&gathered.external_ids);
     merge_attributes(out, &gathered, arena);
-}
-
-/* -- the statement ----------------------------------------------------------------------------- */
-
-static struct str statuses_text(struct arena *arena, unsigned statuses)
-{
-    struct buf array;
-
-    array_open(&array, arena, 16);
-    for (unsigned i = 0; i < CONVERSATION_STORED_STATUSES; i++) {
-        if ((statuses & 1u << i) != 0)
-            array_add(&array, str_of(conversation_stored_statuses[i]));
-    }
-    return array_close(&array);
-}
-
-static struct str set_text(struct arena *arena, const struct predicates_set *set)
-{
-    struct buf array;
-
-    if (!set->is_limited)
-        return STR_NONE;
-    array_open(&array, arena, 16);
-    for (size_t i = 0; i < set->n_of; i++)
-        array_add(&array, set->of[i]);
-    return array_close(&array);
-}
-
-/* An invalid id matches no contact: both parameters stay NULL. */
-static void set_contact(const struct filter *contact, struct str *params)
-{
-    struct uuid id;
-
-    if (contact->field == FILTER_CONTACT_EXTERNAL_ID)
-        params[STATEMENT_CONTACT_EXTERNAL_ID] = contact->values[0];
-    else if (uuid_parse(contact->values[0], &id))
-        params[STATEMENT_CONTACT_ID] = contact->values[0];
-}
-
-/* The place of the first page is the end of the interval, with the smallest id. */
-static void set_page(const struct page_token *behind, const struct predicates *predicates,
-                     struct arena *arena, struct search_statement *out)
-{
-    const struct page_token first = {.created_us = predicates->created.end * 1000000};
-    const struct page_token *token = behind != NULL ? behind : &first;
-
-    out->params[STATEMENT_BEHIND_TIME] = param_int(arena, token->created_us);
-    out->params[STATEMENT_BEHIND_ID] = param_id(arena, &token->id);
-    out->is_first_page = behind == NULL;
-    out->created_end = param_int(arena, predicates->created.end);
-    out->end_time = param_int(arena, first.created_us);
-    out->end_id = param_id(arena, &first.id);
-    if (!token->has_total)
-        return;
-    out->total = (int64_t)token->total;
-    out->known_total = param_int(arena, out->total);
-}
-
-static void set_filters(const struct predicates *predicates, struct arena *arena,
-                        struct str *params)
-{
-    if (predicates->updated.min > PREDICATES_SECONDS_MIN)
-        params[STATEMENT_UPDATED_MIN] = param_int(arena, predicates->updated.min);
-    if (predicates->updated.end < PREDICATES_SECONDS_MAX)
-        params[STATEMENT_UPDATED_END] = param_int(arena, predicates->updated.end);
-    params[STATEMENT_CREATED_NOT] = predicates->created.without;
-    params[STATEMENT_UPDATED_NOT] = predicates->updated.without;
-    if (predicates->statuses != STATUS_ANY)
-        params[STATEMENT_STATUSES] = statuses_text(arena, predicates->statuses);
-    params[STATEMENT_CHANNELS] = set_text(arena, &predicates->channels);
-    params[STATEMENT_CHANNELS_NOT] = predicates->channels.without;
-    params[STATEMENT_EXTERNAL_IDS] = set_text(arena, &predicates->external_ids);
-    params[STATEMENT_EXTERNAL_IDS_NOT] = predicates->external_ids.without;
-    params[STATEMENT_ATTRIBUTES] = predicates->attributes;
-    params[STATEMENT_ATTRIBUTES_ALL] = predicates->attributes_all;
-    params[STATEMENT_ATTRIBUTES_NOT] = predicates->attributes_without;
-}
-
-static bool leaves_out(const struct str *params)
-{
-    int i = STATEMENT_CREATED_NOT;
-
-    while (i < STATEMENT_ROWS && params[i].p == NULL)
-        i++;
-    return i < STATEMENT_ROWS;
-}
-
-void search_statement_make(const struct search_query *query, const struct uuid *organization_id,
-                           const struct page_token *behind, struct arena *arena,
-                           struct search_statement *out)
-{
-    struct predicates predicates;
-
-    predicates_make(query, arena, &predicates);
-    *out = (struct search_statement){.sql = SQL_SEARCH_CONTACT};
-    out->params[STATEMENT_ORGANIZATION] = param_id(arena, organization_id);
-    set_contact(&query->contact, out->params);
-    out->params[STATEMENT_CREATED_MIN] = param_int(arena, predicates.created.min);
-    set_page(behind, &predicates, arena, out);
-    out->rows = (size_t)query->per_page + 1;
-    out->params[STATEMENT_ROWS] = param_int(arena, (int64_t)out->rows);
-    if (predicates.needs_rows) {
-        set_filters(&predicates, arena, out->params);
-        out->sql = leaves_out(out->params) ? SQL_SEARCH_WITHOUT : SQL_SEARCH_FILTERED;
-    }
 }

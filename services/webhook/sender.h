@@ -5,7 +5,7 @@
  *          arrives, and at least once a second. Meanwhile it drives lookups and transfers
  *          (attempts.h). It never blocks on a receiver, a name server or the database.
  * Owns     sender_stop() frees what sender_start() returns.
- * Threads  Its own; sender_is_ready() from any. A schedule is pure, used by one thread at a time.
+ * Threads  Its own; sender_is_ready() from any.
  * Fails    NULL (logged): an option is unusable.
  */
 #ifndef SERVICES_WEBHOOK_SENDER_H
@@ -17,8 +17,6 @@
 #include "common/base/metrics.h"
 #include "services/webhook/queue.h"
 #include "services/webhook/webhook.h"
-
-/* -- the sender -------------------------------------------------------------------------------- */
 
 #define SENDER_SLOTS_MAX 1024
 
@@ -40,26 +38,5 @@ bool sender_is_ready(struct sender *sender, char reason[128]);
 /* Stops claiming, gives back what waits, lets attempts under way end and completes them; takes at
    most 10 seconds. */
 void sender_stop(struct sender *sender);
-
-/* -- when it begins its next transaction ------------------------------------------------------- */
-
-/* If there is work: after a rest three times as long as the last transaction took, so that clients'
-   requests get the database first and a transaction has more to do. Without work: every `poll_us`.
-   All times are clock_mono_us(). */
-struct schedule {
-    int64_t poll_us;
-    int64_t work_due_us; /* if there is work */
-    int64_t poll_due_us; /* in any case */
-};
-
-bool schedule_polls(const struct schedule *schedule, int64_t now_us);
-bool schedule_is_due(const struct schedule *schedule, int64_t now_us, bool has_work);
-int schedule_timeout_ms(const struct schedule *schedule, int64_t now_us, bool has_work);
-
-/* Called when a transaction has begun, and when it has ended. `is_idle`: no receiver waits, because
-   everything sent has failed or a backlog is being fanned out; the rest is longer then. */
-void schedule_begin(struct schedule *schedule, int64_t now_us);
-void schedule_rest(struct schedule *schedule, int64_t now_us, int64_t took_us, bool is_idle);
-void schedule_retry(struct schedule *schedule, int64_t now_us); /* it failed */
 
 #endif

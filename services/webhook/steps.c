@@ -8,7 +8,7 @@
 #include "common/net/lookup.h"
 #include "services/webhook/address_policy.h"
 #include "services/webhook/connect.h"
-#include "services/webhook/transfer.h"
+#include "services/webhook/transfers.h"
 
 enum { REFRESH_US = 30 * 1000 * 1000 };
 

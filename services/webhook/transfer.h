@@ -1,5 +1,5 @@
 /*
- * transfer - concurrent outgoing HTTPS requests, by libcurl.
+ * transfer - one outgoing HTTPS request, by libcurl.
  *
  * What     One POST for each attempt, on its own connection: a connection that is kept alive could
  *          close at a moment that leaves unclear whether the receiver has seen the request. The
@@ -9,17 +9,14 @@
  *          Headers may have up to 16 KB. When they are complete, the status decides how the attempt
  *          ends; of the body, what comes within ATTEMPT_BODY_MS is read, up to 4 KB, and then the
  *          connection is closed.
- * Owns     transfer_free() frees what transfer_new() returns, transfers_free() what transfers_new()
- *          returns. A transfer owns its socket. Attempts belong to the caller, who limits their time
- *          (attempt->due_us).
- * Threads  The sender's, apart from transfers_wake().
- * Fails    transfers_new(): NULL (logged) if the CA bundle cannot be read.
+ * Owns     transfer_free() frees what transfer_new() returns. A transfer owns its socket. The attempt
+ *          belongs to the caller, who limits its time (attempt->due_us).
+ * Threads  The sender's.
  */
 #ifndef SERVICES_WEBHOOK_TRANSFER_H
 #define SERVICES_WEBHOOK_TRANSFER_H
 
 #include <curl/curl.h>
-#include <poll.h>
 
 #include "services/webhook/attempt.h"
 
@@ -54,33 +51,5 @@ void transfer_set_up(struct transfer *transfer, struct attempt *attempt, int fd,
                      struct ca_bundle *bundle);
 /* The failure that libcurl's result stands for; records status and times in the attempt. */
 enum failure transfer_classify(struct transfer *transfer, CURLcode code);
-
-/* -- all of them ------------------------------------------------------------------------------- */
-
-struct transfers;
-
-struct transfers_options {
-    const char *ca_file; /* trusted besides the system's; NULL = none */
-    /* `was_sent` false: no byte of the request was sent. */
-    void (*on_end)(void *closure, struct attempt *attempt, enum failure failure, bool was_sent);
-    void *closure;
-};
-
-struct transfers *transfers_new(const struct transfers_options *options);
-void transfers_free(struct transfers *transfers);
-
-/* Takes over `fd`, which is connected to attempt->address. */
-void transfers_begin(struct transfers *transfers, struct attempt *attempt, int fd);
-/* Ends the attempt's transfer, because attempt->due_us has passed; calls on_end. */
-void transfers_give_up(struct transfers *transfers, struct attempt *attempt);
-/* Frees the attempt's transfer, if it has one; on_end is not called. */
-void transfers_release(struct transfers *transfers, struct attempt *attempt);
-/* Advances all transfers; calls on_end for those that ended. */
-void transfers_step(struct transfers *transfers);
-
-/* Sleeps until a transfer or one of `fds` is ready, transfers_wake() is called or the timeout
-   expires. */
-void transfers_wait(struct transfers *transfers, struct pollfd *fds, size_t n, int timeout_ms);
-void transfers_wake(struct transfers *transfers); /* from any thread */
 
 #endif

@@ -6,9 +6,12 @@
 #include "common/http/edge_request.h"
 #include "proto/headers.h"
 #include "services/convctl/bus_client.h"
-#include "services/dashboard/dashboard_request.h"
+#include "services/dashboard/backend.h"
+#include "services/dashboard/dashboard_export.h"
 #include "services/dashboard/deployment.h"
+#include "services/dashboard/identity.h"
 #include "services/gateway/key_cache.h"
+#include "services/gateway/quota_lease.h"
 #include "tests/fuzz/fuzz.h"
 
 static struct arena arena = {.cap = 64 << 20};

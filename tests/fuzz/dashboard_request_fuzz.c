@@ -6,9 +6,9 @@
 
 #include "common/base/ascii.h"
 #include "common/base/log.h"
-#include "services/dashboard/backend.h"
-#include "services/dashboard/dashboard_response.h"
-#include "services/dashboard/dashboard_session.h"
+#include "services/dashboard/action.h"
+#include "services/dashboard/asset.h"
+#include "services/dashboard/identity.h"
 
 static const struct parameter list[] = {{"name", false}, {"count", true}, {NULL, false}};
 

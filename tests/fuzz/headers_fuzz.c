@@ -7,7 +7,7 @@
 #include "common/http/framing.h"
 #include "common/http/request_headers.h"
 #include "common/trace/trace.h"
-#include "services/dashboard/dashboard_session.h"
+#include "services/dashboard/identity.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { NAME_BYTES = 256 };

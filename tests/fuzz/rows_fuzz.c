@@ -7,6 +7,7 @@
 #include "audit_sql.h"
 #include "common/base/ascii.h"
 #include "services/audit/ends.h"
+#include "services/audit/verify.h"
 #include "tests/fuzz/fuzz.h"
 
 #define SECRET "a secret that is long enough for a fuzzer"

@@ -3,7 +3,7 @@
 #include "common/base/log.h"
 #include "common/base/text.h"
 #include "common/json/fields.h"
-#include "services/search/predicates.h"
+#include "services/search/search_statement.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

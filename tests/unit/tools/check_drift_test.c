@@ -252,9 +252,9 @@ Test(check_drift, finds_a_filter_field_or_an_operator_that_is_not_described)
 Test(check_drift, finds_a_column_that_is_read_by_a_bare_number)
 {
     edit("services/webhook/queue.c", "s/0, RECOVER_QUARANTINED\\)/0, 1)/");
-    edit("services/migrate/apply.c", "s/i, LIST_APPLIED_NUMBER\\)/i, 1)/");
+    edit("services/migrate/plan.c", "s/i, LIST_APPLIED_NUMBER\\)/i, 1)/");
     EXPECT("check-contract",
-           "services/migrate/apply.c: reads a column by a bare number: db_admin_value(admin, i, 1)",
+           "services/migrate/plan.c: reads a column by a bare number: db_admin_value(admin, i, 1)",
            "services/webhook/queue.c: reads a column by a bare number: "
            "db_value_int(rows, 0, 1)");
 }

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include "common/base/ascii.h"
+#include "services/audit/ends_place.h"
+#include "services/audit/verify_block.h"
 #include "tests/support/measure.h"
 #include "tests/unit/services/audit/seal_fixture.h"
 

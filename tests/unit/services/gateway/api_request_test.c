@@ -9,6 +9,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/gateway/familiar.h"
+#include "services/gateway/key_cache.h"
 
 #define PING         "/api/v1/ping"
 #define CONVERSATION "/api/v1/conversations/0190a000-0000-7000-8000-000000000001"

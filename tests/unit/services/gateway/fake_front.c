@@ -10,6 +10,10 @@
 #include "proto/headers.h"
 #include "services/gateway/familiar.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
+#include "services/gateway/key_lookup.h"
+#include "services/gateway/key_usage.h"
+#include "services/gateway/postponed.h"
 
 /* The beginning of a quota window. */
 #define NOW_US ((int64_t)1700000000 * 1000000)
@@ -254,7 +258,7 @@ void timer_start(struct timers *timers, struct timer *timer, int64_t ms,
     struct fake_request *request;
 
     timer->on_due = on_due;
-    if (timer == &gateway.postponed.timer) {
+    if (timer == &gateway.postponed->timer) {
         is_looking = true;
         return;
     }
@@ -267,7 +271,7 @@ void timer_start(struct timers *timers, struct timer *timer, int64_t ms,
 
 void timer_stop(struct timer *timer)
 {
-    if (timer == &gateway.postponed.timer)
+    if (timer == &gateway.postponed->timer)
         is_looking = false;
     for (size_t i = 0; i < n_requests; i++)
         if (requests[i]->api != NULL && timer == &requests[i]->api->http.limit_timer)
@@ -283,7 +287,7 @@ void fake_look(void)
 {
     cr_assert(is_looking, "nobody is postponed");
     is_looking = false;
-    gateway.postponed.timer.on_due(&gateway.postponed.timer);
+    gateway.postponed->timer.on_due(&gateway.postponed->timer);
 }
 
 void h2o_start_response(h2o_req_t *req, h2o_generator_t *generator)
@@ -400,8 +404,8 @@ void fake_open(void)
     gateway.throttle = throttle_new(3, 1);
     gateway.familiar = familiar_new(1);
     list_init(&gateway.parked);
-    postponed_init(&gateway.postponed, &gateway.edge);
-    key_usage_init(&gateway.usage);
+    gateway.postponed = postponed_new(&gateway.edge);
+    gateway.usage = key_usage_new();
     fake_client("192.0.2.1");
 }
 
@@ -428,6 +432,8 @@ void fake_close(void)
     key_cache_free(gateway.keys);
     throttle_free(gateway.throttle);
     recent_table_free(gateway.familiar);
+    free(gateway.postponed);
+    free(gateway.usage);
     for (size_t i = 0; i < n_requests; i++)
         free(requests[i]);
     cr_expect_eq(n_messages, 0, "%zu messages were not freed", n_messages);

@@ -8,6 +8,8 @@
 #include "common/crypto/crypto.h"
 #include "proto/subject.h"
 #include "services/gateway/familiar.h"
+#include "services/gateway/key_cache.h"
+#include "services/gateway/key_lookup.h"
 
 /* -- the lookup budget ----------------------------------------------------------------------- */
 

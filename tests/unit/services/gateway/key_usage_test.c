@@ -1,6 +1,8 @@
 /* Key usage that is counted while the bus is away. */
 #include <criterion/criterion.h>
 
+#include "services/gateway/key_cache.h"
+#include "services/gateway/key_usage.h"
 #include "tests/unit/services/gateway/fake_front.h"
 
 enum { KEYS = 3000, TOLD_MAX = 8 * 250 };
@@ -65,9 +67,9 @@ Test(key_usage, of_a_minute_that_is_over_goes_into_a_report)
     const struct usage_tally *tally = &keys[0]->tally;
 
     use(keys[0], 1, 200);
-    cr_assert_eq(gateway.usage.n_reports, 0);
+    cr_assert_eq(gateway.usage->n_reports, 0);
     use(keys[0], 2, 200);
-    cr_assert_eq(gateway.usage.n_reports, 1);
+    cr_assert_eq(gateway.usage->n_reports, 1);
     cr_assert_eq(tally->outcomes[USAGE_ALLOWED], 1);
     use(keys[0], 1, 200);
     cr_assert_eq(tally->minute, 2, "a clock set back does not reopen a minute");
@@ -80,9 +82,9 @@ Test(key_usage, is_kept_in_bounds_and_with_its_keys_beyond_them)
         use(keys[i], 1, 200);
     key_usage_report(&gateway);
     cr_assert_eq(count_untold(), KEYS - TOLD_MAX);
-    cr_assert_eq(gateway.usage.n_reports, 8);
+    cr_assert_eq(gateway.usage->n_reports, 8);
     key_usage_report(&gateway);
-    cr_assert_eq(gateway.usage.n_reports, 8);
+    cr_assert_eq(gateway.usage->n_reports, 8);
     use(keys[KEYS - 1], 3, 200);
     cr_assert_eq(keys[KEYS - 1]->tally.outcomes[USAGE_ALLOWED], 2, "reported under a later minute");
     cr_assert_eq(keys[KEYS - 1]->tally.minute, 3);

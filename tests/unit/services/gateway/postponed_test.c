@@ -8,6 +8,7 @@
 #include "proto/headers.h"
 #include "proto/subject.h"
 #include "services/gateway/gateway_metrics.h"
+#include "services/gateway/key_cache.h"
 #include "tests/unit/services/gateway/fake_front.h"
 
 #define PING      "/api/v1/ping"
@@ -107,7 +108,7 @@ Test(postponed, waits_for_the_end_of_the_window_and_is_refused)
     cr_expect_eq(request->status, 429);
     cr_expect(str_equal(fake_response_header(request, "retry-after"), STR("1")));
     cr_expect(str_equal(fake_response_header(request, "x-ratelimit-remaining"), STR("0")));
-    cr_expect_eq(gateway.postponed.n, 0);
+    cr_expect_eq(gateway.postponed->n, 0);
     cr_expect_eq(key->n_postponed, 0);
     cr_expect_eq(count(gateway_metrics.postponed), 1);
     cr_expect_eq(count(gateway_metrics.dropped), 0);
@@ -124,10 +125,10 @@ Test(postponed, is_postponed_again_when_the_new_window_has_no_refusal_left)
     fake_look();
     lease(0);
     cr_expect(request->api->is_postponed);
-    cr_expect_eq(gateway.postponed.n, 1);
+    cr_expect_eq(gateway.postponed->n, 1);
     fake_be_late(request);
     cr_expect(is_dropped(request));
-    cr_expect_eq(gateway.postponed.n, 0);
+    cr_expect_eq(gateway.postponed->n, 0);
 }
 
 Test(postponed, is_dropped_when_its_own_time_ends_first)
@@ -137,7 +138,7 @@ Test(postponed, is_dropped_when_its_own_time_ends_first)
     fake_be_late(request);
     cr_expect(is_dropped(request));
     cr_expect_eq(request->req.http1_is_persistent, 0);
-    cr_expect_eq(gateway.postponed.n, 0);
+    cr_expect_eq(gateway.postponed->n, 0);
     cr_expect_eq(key->n_postponed, 0);
     cr_expect_eq(fake_count(SUBJECT_AUDIT_APPEND), 0);
     cr_expect_eq(count(gateway_metrics.dropped), 1);
@@ -146,10 +147,10 @@ Test(postponed, is_dropped_when_its_own_time_ends_first)
 Test(postponed, leaves_with_its_client)
 {
     fake_leave(one_too_many());
-    cr_expect_eq(gateway.postponed.n, 0);
+    cr_expect_eq(gateway.postponed->n, 0);
     cr_expect_eq(key->n_postponed, 0);
     fake_look(); /* and the timer is not set again */
-    cr_expect_not(timer_is_running(&gateway.postponed.timer));
+    cr_expect_not(timer_is_running(&gateway.postponed->timer));
 }
 
 Test(postponed, takes_so_many_of_a_key_and_others_have_places)
@@ -181,10 +182,10 @@ Test(postponed, takes_so_many_of_all_keys)
 {
     struct fake_request *request;
 
-    gateway.postponed.n = POSTPONED_MAX;
+    gateway.postponed->n = POSTPONED_MAX;
     request = one_too_many();
     cr_expect(is_dropped(request));
-    gateway.postponed.n = 0;
+    gateway.postponed->n = 0;
 }
 
 Test(postponed, ends_when_the_program_stops)
@@ -203,16 +204,16 @@ Test(postponed, drops_are_told_once_a_key_and_window)
     const int64_t window = clock_us() / 1000000 / QUOTA_WINDOW_SECONDS;
 
     for (int i = 0; i < 3; i++)
-        postponed_note_drop(&gateway.postponed, key);
-    cr_expect_eq(gateway.postponed.n_told, 1);
+        postponed_note_drop(gateway.postponed, key);
+    cr_expect_eq(gateway.postponed->n_told, 1);
     cr_expect_eq(key->drop_told, window);
     pass_ms(WINDOW_MS);
-    postponed_note_drop(&gateway.postponed, key);
+    postponed_note_drop(gateway.postponed, key);
     cr_expect_eq(key->drop_told, window + 1);
     for (int i = 0; i < 2 * POSTPONED_LINES; i++) {
         key->drop_told = 0; /* as if of another key */
-        postponed_note_drop(&gateway.postponed, key);
+        postponed_note_drop(gateway.postponed, key);
     }
-    cr_expect_eq(gateway.postponed.n_told, POSTPONED_LINES);
+    cr_expect_eq(gateway.postponed->n_told, POSTPONED_LINES);
     cr_expect_eq(count(gateway_metrics.dropped), 4 + 2 * POSTPONED_LINES);
 }

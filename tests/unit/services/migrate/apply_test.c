@@ -276,7 +276,7 @@ Test(apply, shows_a_state_without_changing_anything, .init = start, .fini = stop
     char error[DB_ADMIN_WHY];
 
     cr_assert_eq(db_admin_open(server.url, "test", 10, &admin, error), ST_OK, "%s", error);
-    cr_assert_eq(apply_status(admin, list, 3), ST_OK);
+    cr_assert_eq(plan_print(admin, list, 3), ST_OK);
     db_admin_free(admin);
     cr_assert_eq(COUNT("pg_namespace WHERE nspname = 'migration'"), 0);
 }

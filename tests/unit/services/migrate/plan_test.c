@@ -1,4 +1,4 @@
-#include "services/migrate/apply.h"
+#include "services/migrate/plan.h"
 
 #include <criterion/criterion.h>
 

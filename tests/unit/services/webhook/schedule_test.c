@@ -1,6 +1,8 @@
-#include "services/webhook/sender.h"
+#include "services/webhook/schedule.h"
 
 #include <criterion/criterion.h>
+
+#include "common/base/str.h"
 
 enum { MS = 1000, NOW = 5000 * MS };
 
