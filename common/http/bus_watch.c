@@ -36,15 +36,18 @@ static void add_link(struct bus_watch *watch)
     watch->link = add(watch, bus_socket(watch->bus), on_readable);
 }
 
-static void on_changed(h2o_socket_t *sock, const char *err)
+void bus_watch_follow(struct bus_watch *watch)
 {
-    struct bus_watch *watch = sock->data;
-
     if (!bus_changed(watch->bus))
         return;
     if (watch->link != NULL)
         h2o_socket_close(watch->link);
     add_link(watch);
+}
+
+static void on_changed(h2o_socket_t *sock, const char *err)
+{
+    bus_watch_follow(sock->data);
 }
 
 bool bus_watch_open(struct bus_watch *watch, struct bus *bus, h2o_loop_t *loop)

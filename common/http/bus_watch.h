@@ -26,6 +26,8 @@ struct bus_watch {
 
 /* False (logged): too many files are open. */
 MUST_CHECK bool bus_watch_open(struct bus_watch *watch, struct bus *bus, h2o_loop_t *loop);
+/* Does now what the link's changes require: bus_changed(). Requests that have not left are answered. */
+void bus_watch_follow(struct bus_watch *watch);
 /* Call from time to time: watches the link if too many files were open before. */
 void bus_watch_retry(struct bus_watch *watch);
 /* Call in each step of the loop: bus_flush(). */

@@ -144,6 +144,7 @@ static void handle_post(struct edge *edge, enum post_kind kind)
     case POST_LINK_DOWN:
         heartbeat_reset(&edge->heartbeat);
         note_bus(edge);
+        bus_watch_follow(&edge->bus_watch); /* calls that have not left are not lost */
         calls_lose_all(&edge->calls);
         return;
     case POST_STOP:

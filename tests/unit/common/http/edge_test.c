@@ -3,6 +3,8 @@
 
 #include <criterion/criterion.h>
 #include <inttypes.h>
+#include <poll.h>
+#include <semaphore.h>
 #include <stdio.h>
 
 #include "common/base/clock.h"
@@ -82,9 +84,57 @@ Test(edge, listens_for_one_heartbeat_however_many_a_silent_bus_was_sent)
     nats_server_stop(&server);
 }
 
+/* -- a link that is lost before the step ends --------------------------------------------------- */
+
+enum { TURN_MS = 5, WITHIN_MS = 30000 };
+
+static struct {
+    struct edge edge;
+    struct nats_server server;
+    struct timer timer;
+    sem_t ended;
+    enum call_end end;
+} unsent;
+
+static void note_end(void *owner, enum call_end end, struct bus_message *message)
+{
+    unsent.end = end;
+    sem_post(&unsent.ended);
+}
+
+/* The bus has noticed the loss when the step ends, in which the call would leave. */
+static void call_and_lose_the_link(struct timer *timer)
+{
+    struct edge *edge = &unsent.edge;
+    struct pollfd link = {.fd = bus_socket(edge->bus), .events = POLLIN};
+    uint64_t handle;
+
+    if (!calls_can_start(&edge->calls)) {
+        timer_start(&edge->timers, timer, TURN_MS, call_and_lose_the_link);
+        return;
+    }
+    cr_assert_eq(calls_start(&edge->calls,
+                             &(struct call_request){.subject = SUBJECT_CONVERSATION_CREATE,
+                                                    .timeout = CALL_TIMEOUT_OWNER,
+                                                    .until_us = clock_mono_us() + 10000000,
+                                                    .on_end = note_end},
+                             &handle),
+                 ST_OK);
+    nats_server_kill(&unsent.server);
+    while (bus_is_up(edge->bus)) {
+        cr_assert_eq(poll(&link, 1, WITHIN_MS), 1);
+        bus_process(edge->bus);
+    }
+}
+
+static void call_soon(struct edge *edge)
+{
+    timer_start(&edge->timers, &unsent.timer, TURN_MS, call_and_lose_the_link);
+}
+
 /* -- other clocks ------------------------------------------------------------------------------ */
 
-enum { FAR_MS = 10000, ASK_MS = 20, TURN_MS = 5, WITHIN_MS = 30000 };
+enum { FAR_MS = 10000, ASK_MS = 20 };
 
 /* Then a minute takes the loop a quarter of a second. */
 static void ask_often(struct edge *edge)
@@ -93,7 +143,7 @@ static void ask_often(struct edge *edge)
     timer_start(&edge->timers, &edge->clock.timer, ASK_MS, edge->clock.timer.on_due);
 }
 
-static void start_edge(struct edge *edge, const char *nats_url)
+static void start_edge(struct edge *edge, const char *nats_url, void (*on_open)(struct edge *))
 {
     static const struct networks nobody;
     static h2o_globalconf_t http;
@@ -112,7 +162,7 @@ static void start_edge(struct edge *edge, const char *nats_url)
         .address = "127.0.0.1",
         .port = port_free(),
         .http = &http,
-        .hooks.on_open = ask_often,
+        .hooks.on_open = on_open,
     };
     cr_assert(edge_start(edge, &options));
 }
@@ -146,7 +196,7 @@ Test(edge, forgets_the_clocks_of_others_when_nobody_answers)
     nats_server_start(&server);
     access = bus_connect(&(struct bus_options){.url = server.url, .name = "access"});
     asked = bus_serve(access, BUS_CLOCK_SUBJECT, "access");
-    start_edge(&edge, server.url);
+    start_edge(&edge, server.url, ask_often);
     while (!edge_clock_is_skewed(&edge) && clock_mono_us() < until_us) {
         bus_wait(access, TURN_MS);
         answer(access, asked);
@@ -162,4 +212,18 @@ Test(edge, forgets_the_clocks_of_others_when_nobody_answers)
     cr_expect_eq(edge.calls.access_skew_ms, 0);
     bus_free(access);
     nats_server_stop(&server);
+}
+
+Test(edge, calls_that_have_not_left_with_a_lost_link_reach_nobody)
+{
+    nats_server_prepare(&unsent.server, NULL);
+    nats_server_start(&unsent.server);
+    cr_assert_eq(sem_init(&unsent.ended, 0, 0), 0);
+    start_edge(&unsent.edge, unsent.server.url, call_soon);
+    while (sem_wait(&unsent.ended) != 0)
+        ;
+    cr_expect_eq(unsent.end, CALL_NOBODY);
+    edge_stop(&unsent.edge);
+    edge_join(&unsent.edge);
+    sem_destroy(&unsent.ended);
 }
