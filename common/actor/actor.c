@@ -6,7 +6,7 @@
 #include "common/actor/actor_internal.h"
 #include "common/actor/batch_run.h"
 #include "common/actor/intake.h"
-#include "common/actor/pace.h"
+#include "common/actor/timing.h"
 #include "common/base/clock.h"
 #include "common/base/log.h"
 #include "common/base/watchdog.h"
@@ -26,10 +26,10 @@ enum {
 
 static void begin_waiting(struct actor *actor)
 {
-    struct batch *idle = pace_idle_batch(actor);
+    struct batch *idle = timing_idle_batch(actor);
 
     /* Without a connection it refuses the commands. */
-    if (pace_may_begin(actor))
+    if (timing_may_begin(actor))
         batch_begin(idle != NULL ? idle : &actor->batches[0]);
 }
 
@@ -38,7 +38,7 @@ static void advance(struct actor *actor, struct batch *batch)
     batch_advance(batch);
     actor->has_unsent = !bus_flush(actor->bus);
     if (batch->phase == BATCH_IDLE && actor->is_slow_lane)
-        pace_rest(actor, batch);
+        timing_rest(actor, batch);
 }
 
 /* -- the thread ------------------------------------------------------------------------------ */
@@ -83,7 +83,7 @@ static void show_all(struct actor *actor)
 static void do_upkeep(struct actor *actor)
 {
     const int64_t now_us = clock_mono_us();
-    struct batch *idle = pace_idle_batch(actor);
+    struct batch *idle = timing_idle_batch(actor);
 
     if (now_us >= actor->upkeep.due_us && idle != NULL)
         upkeep_do(&actor->upkeep, idle->db, &idle->arena, actor->discovery, now_us);
@@ -102,7 +102,7 @@ static void wait_for_answers(struct actor *actor)
         if (actor->batches[i].phase == BATCH_COMMITTING && actor->has_unsent)
             sockets[i].fd = -1;
     }
-    bus_wait_with_sockets(actor->bus, sockets, actor->n_batches, pace_sleep_ms(actor));
+    bus_wait_with_sockets(actor->bus, sockets, actor->n_batches, timing_sleep_ms(actor));
     for (size_t i = 0; i < actor->n_batches; i++) {
         struct batch *batch = &actor->batches[i];
 
@@ -146,7 +146,7 @@ static void finish(struct actor *actor)
         step(actor);
         if (!membership_is_drained(&actor->membership))
             membership_close_intake(&actor->membership); /* the connection may be a new one */
-    } while (pace_running_batch(actor) != NULL ||
+    } while (timing_running_batch(actor) != NULL ||
              ((fair_queue_waiting(&actor->queue) > 0 ||
                !membership_is_drained(&actor->membership) || actor->has_unsent) &&
               clock_mono_us() < until_us));

@@ -2,7 +2,7 @@
  * actor_internal - an actor, for the files that run its batches. Private to common/actor.
  *
  *     actor.c           the thread, and each of its steps
- *     pace.c            when a batch begins, and how long a step sleeps
+ *     timing.c          when a batch begins, and how long a step sleeps
  *     intake.c          from the bus into the queue, or into the slow lane
  *     fair_queue.c      the messages that wait, by organization; flows.c stores them
  *     slow_lane.c       the queue of the slow lane's actor, and the organizations it is for

@@ -1,4 +1,4 @@
-#include "common/actor/pace.h"
+#include "common/actor/timing.h"
 
 #include "common/actor/actor_internal.h"
 #include "common/base/clock.h"
@@ -22,7 +22,7 @@ enum {
 
 /* -- when a batch begins --------------------------------------------------------------------- */
 
-struct batch *pace_idle_batch(struct actor *actor)
+struct batch *timing_idle_batch(struct actor *actor)
 {
     for (size_t i = 0; i < actor->n_batches; i++)
         if (actor->batches[i].phase == BATCH_IDLE && db_is_up(actor->batches[i].db))
@@ -30,7 +30,7 @@ struct batch *pace_idle_batch(struct actor *actor)
     return NULL;
 }
 
-const struct batch *pace_running_batch(const struct actor *actor)
+const struct batch *timing_running_batch(const struct actor *actor)
 {
     for (size_t i = 0; i < actor->n_batches; i++)
         if (actor->batches[i].phase != BATCH_IDLE)
@@ -41,11 +41,11 @@ const struct batch *pace_running_batch(const struct actor *actor)
 /* How long the next batch waits for the one that is running. */
 static int64_t beside_wait_us(struct actor *actor, int64_t now_us)
 {
-    const struct batch *other = pace_running_batch(actor);
+    const struct batch *other = timing_running_batch(actor);
 
     if (other == NULL)
         return 0;
-    if (pace_idle_batch(actor) == NULL)
+    if (timing_idle_batch(actor) == NULL)
         return INT64_MAX;
     if (fair_queue_waiting(&actor->queue) * BESIDE_SHARE >= other->n)
         return 0;
@@ -53,7 +53,7 @@ static int64_t beside_wait_us(struct actor *actor, int64_t now_us)
                                                       : 0;
 }
 
-void pace_rest(struct actor *actor, const struct batch *batch)
+void timing_rest(struct actor *actor, const struct batch *batch)
 {
     const int64_t now_us = clock_mono_us();
     const int64_t took_us =
@@ -70,7 +70,7 @@ static int64_t rest_left_us(const struct actor *actor, int64_t now_us)
     return may_rest && actor->rest_until_us > now_us ? actor->rest_until_us - now_us : 0;
 }
 
-bool pace_may_begin(struct actor *actor)
+bool timing_may_begin(struct actor *actor)
 {
     const int64_t now_us = clock_mono_us();
 
@@ -84,7 +84,7 @@ static int idle_ms(const struct actor *actor, int64_t now_us)
 {
     if (atomic_load(&actor->is_stopping))
         return DRAIN_MS;
-    if (pace_running_batch(actor) != NULL)
+    if (timing_running_batch(actor) != NULL)
         return UNDER_WAY_MS;
     if (!database_is_up(&actor->database))
         return RETRY_MS;
@@ -95,7 +95,7 @@ static int idle_ms(const struct actor *actor, int64_t now_us)
     return clock_left_ms(actor->upkeep.due_us, now_us, QUIET_MS);
 }
 
-int pace_sleep_ms(struct actor *actor)
+int timing_sleep_ms(struct actor *actor)
 {
     const int64_t now_us = clock_mono_us(), rest_us = rest_left_us(actor, now_us);
     const int64_t beside_us = beside_wait_us(actor, now_us);
