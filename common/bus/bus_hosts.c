@@ -38,7 +38,7 @@ static void forget_url(struct bus_hosts *hosts)
     config_forget(hosts->text);
 }
 
-static void read_url(struct bus_hosts *hosts, const char *setting, char causes[BUS_CAUSES])
+static void renew_url(struct bus_hosts *hosts, const char *setting, char causes[BUS_CAUSES])
 {
     char *const text = config_current(setting);
     char why[BUS_URL_WHY];
@@ -131,7 +131,7 @@ static void look_up(struct bus_hosts *hosts, int stop_fd, char causes[BUS_CAUSES
 void bus_hosts_renew(struct bus_hosts *hosts, const char *setting, int stop_fd,
                      char causes[BUS_CAUSES])
 {
-    read_url(hosts, setting, causes);
+    renew_url(hosts, setting, causes);
     if (hosts->url.n > 0)
         look_up(hosts, stop_fd, causes);
 }
