@@ -28,8 +28,6 @@
  *          A command that lost a race (ST_RETRY), or waited too long for a row lock, goes back into
  *          the mailbox and is retried with later batches for half a second; then it is answered
  *          `unavailable`. No other command waits for it.
- *          A command that has waited so
- *          long that it would miss its own deadline is answered `busy`.
  *          Commands of organizations that send expensive ones go to the slow lane: an actor that
  *          runs what the others hand over to it in the same way, and rests after each batch for as
  *          long as the batch took. See slow_lane.h.

@@ -51,12 +51,9 @@ struct actor {
     struct batch batches[BATCHES_MAX];
     size_t n_batches;
     size_t batch_max;
-    size_t batch_now; /* how many commands it takes at once: fewer after a late batch */
-    int64_t batch_us; /* how long the latest batch took */
-    /* By clock_mono_us(): when the slow lane goes on, and until when LOCK_TIMEOUT_SHORT_MS
-       applies. */
-    int64_t rest_until_us, short_locks_until_us;
-    bool has_unsent; /* the bus' socket did not take everything */
+    size_t batch_now;      /* how many commands it takes at once: fewer after a late batch */
+    int64_t rest_until_us; /* when the slow lane goes on, by clock_mono_us() */
+    bool has_unsent;       /* the bus' socket did not take everything */
     struct {
         int64_t bus_up, database_up, waiting, lost_replies;
     } shown; /* its parts of the metrics */

@@ -75,9 +75,8 @@ struct actor_metrics *actor_metrics_new(const struct service *service)
                                                        "Database round trip that ends in a commit");
     metrics->waiting =
         metric_gauge("conversations_mailbox_waiting", NULL, "Commands waiting to start");
-    metrics->expired = metric_counter(
-        "conversations_commands_expired_total", NULL,
-        "Commands not run because their deadline had passed or would have passed while they ran");
+    metrics->expired = metric_counter("conversations_commands_expired_total", NULL,
+                                      "Commands not run because their deadline had passed");
     metrics->busy = metric_counter("conversations_commands_busy_total", NULL,
                                    "Commands rejected because the queue or the slow lane was full");
     metrics->uncertain = metric_counter("conversations_commands_uncertain_total", NULL,

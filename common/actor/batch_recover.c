@@ -12,8 +12,6 @@
 enum {
     /* How long to search for the commands that make a batch fail. */
     SEARCH_US = 600 * 1000,
-    /* How long LOCK_TIMEOUT_SHORT_MS applies after a wait for a lock has timed out. */
-    SHORT_LOCKS_US = 2 * 1000 * 1000,
     LIST_CLOSED_US = 1000 * 1000,
 };
 
@@ -120,28 +118,18 @@ static bool is_link_lost(const struct batch *batch, enum status st)
 static void note_failure(struct batch *batch)
 {
     metric_add(batch->actor->metrics->fallbacks, 1);
-    if (!is_locked(batch))
-        return;
-    metric_add(batch->actor->metrics->lock_refusals, 1);
-    batch->actor->short_locks_until_us = clock_mono_us() + SHORT_LOCKS_US;
+    if (is_locked(batch))
+        metric_add(batch->actor->metrics->lock_refusals, 1);
 }
-
-/* The search for the commands that make a batch fail. */
-struct failure_search {
-    int64_t until_us;
-    int64_t in_vain_us; /* spent on commands that were found and taken out */
-};
 
 /* A wait for a lock is not charged: it has its own limit, and the debt would spread commands that
    need the same rows over several batches, each of which would wait for the lock again. */
-static void charge(const struct batch *batch, struct failure_search *search,
-                   struct batch_item *const *suspects, size_t n, int64_t took_us)
+static void charge(const struct batch *batch, struct batch_item *const *suspects, size_t n,
+                   int64_t took_us)
 {
     if (!is_locked(batch))
         for (size_t i = 0; i < n; i++)
             suspects[i]->waiting->spent_us += took_us / (int64_t)n;
-    if (n == 1)
-        search->in_vain_us += took_us;
 }
 
 /* Refuses suspects and leaves the others to the next batch. Keeps those with a known failure, as
@@ -161,8 +149,7 @@ static size_t give_up(struct batch *batch, struct batch_item **items, size_t n)
     return n - kept;
 }
 
-static void run(struct batch *batch, struct batch_item **items, size_t n,
-                struct failure_search *search);
+static void run(struct batch *batch, struct batch_item **items, size_t n, int64_t until_us);
 
 static bool is_closed(const struct db_rows *closed, const struct batch_item *item)
 {
@@ -197,7 +184,7 @@ static size_t refuse_closed(struct batch *batch, struct batch_item **items, size
    each is answered or deferred or the time is up. Returns how many must run again, with *items set
    to the first of them. */
 static size_t recover(struct batch *batch, struct batch_item ***items, size_t n, enum status st,
-                      int64_t took_us, struct failure_search *search)
+                      int64_t took_us, int64_t until_us)
 {
     size_t n_others;
 
@@ -211,27 +198,26 @@ static size_t recover(struct batch *batch, struct batch_item ***items, size_t n,
     if (n_others < n)
         return n_others;
     n_others = part(batch, *items, n);
-    charge(batch, search, *items + n_others, n - n_others, took_us);
+    charge(batch, *items + n_others, n - n_others, took_us);
     if (n - n_others == 1) {
         n = take_out(batch, *items, n, (*items)[n_others], st);
     } else {
-        run(batch, *items, n_others, search);
+        run(batch, *items, n_others, until_us);
         *items += n_others;
         n -= n_others;
-        if (clock_mono_us() < search->until_us) {
-            run(batch, *items, n / 2, search);
+        if (clock_mono_us() < until_us) {
+            run(batch, *items, n / 2, until_us);
             *items += n / 2;
             n -= n / 2;
         }
     }
-    if (clock_mono_us() >= search->until_us)
+    if (clock_mono_us() >= until_us)
         n = give_up(batch, *items, n);
     return n;
 }
 
 /* Runs them together, and again while some are left. */
-static void run(struct batch *batch, struct batch_item **items, size_t n,
-                struct failure_search *search)
+static void run(struct batch *batch, struct batch_item **items, size_t n, int64_t until_us)
 {
     while ((n = commands_keep_unexpired(batch, items, n)) > 0) {
         const int64_t start_us = clock_mono_us();
@@ -243,16 +229,15 @@ static void run(struct batch *batch, struct batch_item **items, size_t n,
             commands_settle(batch, items, n);
             return;
         }
-        n = recover(batch, &items, n, st, clock_mono_us() - start_us, search);
+        n = recover(batch, &items, n, st, clock_mono_us() - start_us, until_us);
     }
 }
 
-int64_t batch_recover(struct batch *batch, enum status st)
+void batch_recover(struct batch *batch, enum status st)
 {
-    struct failure_search search = {.until_us = clock_mono_us() + SEARCH_US};
+    const int64_t until_us = clock_mono_us() + SEARCH_US;
     struct batch_item **items = batch->items;
-    size_t n = recover(batch, &items, batch->n, st, clock_mono_us() - batch->start_us, &search);
+    size_t n = recover(batch, &items, batch->n, st, clock_mono_us() - batch->start_us, until_us);
 
-    run(batch, items, n, &search);
-    return search.in_vain_us;
+    run(batch, items, n, until_us);
 }

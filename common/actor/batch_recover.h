@@ -22,7 +22,7 @@
 #include "common/actor/batch.h"
 
 /* The transaction of the batch's items has failed. Afterwards each is replied to, dropped or put
-   back. Returns the time that was spent on commands that were found and taken out. */
-int64_t batch_recover(struct batch *batch, enum status st);
+   back. */
+void batch_recover(struct batch *batch, enum status st);
 
 #endif

@@ -7,14 +7,6 @@
 #include "common/actor/transaction.h"
 #include "common/base/clock.h"
 
-/* Less than half of its time is left, and less than the latest batch took. */
-static bool is_hopeless(const struct command *command, int64_t batch_us)
-{
-    const int64_t left_us = command->deadline_us - clock_us();
-
-    return left_us < (command->deadline_us - command->received_us) / 2 && left_us < batch_us;
-}
-
 /* False: it needs no transaction and has been answered. */
 static bool begin(struct batch *batch, struct waiting *from, struct batch_item *item)
 {
@@ -26,8 +18,6 @@ static bool begin(struct batch *batch, struct waiting *from, struct batch_item *
         command_expire(batch, item);
     else if (actor->membership.has_left || !db_is_up(batch->db))
         command_reply_failed(batch, item, OUTCOME_UNAVAILABLE);
-    else if (is_hopeless(&item->command, actor->batch_us))
-        command_reject(batch, item);
     else
         return true;
     return false;
@@ -58,11 +48,10 @@ static void take(struct batch *batch)
 
 /* A late answer helps no client: if a batch ends after the deadline of any of its commands, later
    batches take half as many, and one more after each full batch that is in time. */
-static void end(struct batch *batch, int64_t in_vain_us)
+static void end(struct batch *batch)
 {
     struct actor *actor = batch->actor;
 
-    actor->batch_us = clock_mono_us() - batch->start_us - in_vain_us;
     if (batch->deadline_us <= clock_us())
         actor->batch_now = (batch->n + 1) / 2;
     else if (batch->n >= actor->batch_now && batch->n < actor->batch_max)
@@ -77,10 +66,11 @@ static void go_on(struct batch *batch, enum status st)
     while (st == ST_OK && batch->phase != BATCH_IDLE && db_is_ready(batch->db))
         st = transaction_advance(batch);
     if (st != ST_OK) {
-        end(batch, batch_recover(batch, st));
+        batch_recover(batch, st);
+        end(batch);
     } else if (batch->phase == BATCH_IDLE) {
         commands_settle(batch, batch->items, batch->n);
-        end(batch, 0);
+        end(batch);
     }
 }
 

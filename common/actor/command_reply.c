@@ -173,13 +173,6 @@ static void reply_busy(struct actor *actor, const struct waiting *waiting)
                 "done\"}]"));
 }
 
-void command_reject(struct batch *batch, struct batch_item *item)
-{
-    metric_add(batch->actor->metrics->expired, 1);
-    reply_busy(batch->actor, item->waiting);
-    command_end(batch, item);
-}
-
 /* The caller may still be waiting, and learns that nothing was done. */
 void command_expire(struct batch *batch, struct batch_item *item)
 {
@@ -187,7 +180,9 @@ void command_expire(struct batch *batch, struct batch_item *item)
     LOG(LOG_DEBUG, "deadline passed; command not run",
         log_str("route", item->command.handler->subject), log_slice("request_id", item->request_id),
         log_trace(item->command.traceparent));
-    command_reject(batch, item);
+    metric_add(batch->actor->metrics->expired, 1);
+    reply_busy(batch->actor, item->waiting);
+    command_end(batch, item);
 }
 
 void command_reject_message(struct actor *actor, const struct waiting *waiting)

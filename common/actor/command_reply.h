@@ -17,9 +17,8 @@ void command_reply(struct batch *batch, struct batch_item *item);
 void command_reply_failed(struct batch *batch, struct batch_item *item, enum outcome outcome);
 /* Charges it and frees its message, without a reply or after one. */
 void command_end(struct batch *batch, struct batch_item *item);
-/* Both reply that nothing was started: the deadline has passed, or would pass before the end. */
+/* Replies that nothing was started, as the deadline has passed. */
 void command_expire(struct batch *batch, struct batch_item *item);
-void command_reject(struct batch *batch, struct batch_item *item);
 /* It lost a race, or its rows are locked: puts it back, to run with a later batch after a pause;
    refuses it when it has been retried for too long. */
 void command_defer(struct batch *batch, struct batch_item *item);

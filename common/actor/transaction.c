@@ -223,12 +223,11 @@ static void call_on_commit(const struct batch *batch, const struct records *reco
 
 /* -- all of it ------------------------------------------------------------------------------- */
 
-/* For a while after a wait for a lock has timed out, and for commands that were put back, as they
-   have already waited for theirs. */
+/* Commands that were put back have already waited for their locks. */
 static void limit_lock_waits(const struct transaction *transaction)
 {
     struct batch *batch = transaction->batch;
-    bool are_short = clock_mono_us() < batch->actor->short_locks_until_us;
+    bool are_short = false;
     struct params limit = {.n = 0};
 
     for (size_t i = 0; i < transaction->n; i++)

@@ -7,8 +7,7 @@
  *          status is ST_OK, ST_REFUSED or ST_RETRY (wrote nothing, has no entry, must run again).
  *          What goes over the wire, in one transaction:
  *
- *            1  BEGIN; if a lock wait has failed lately, or a command has been put back before, a
- *               shorter lock_timeout for all
+ *            1  BEGIN; if a command has been put back before, a shorter lock_timeout for all
  *            2  the `query` hooks' statements, in lock order; then each `query_together` hook's, in
  *               the order of the service's handlers
  *            3  what the `query_rest` hooks add, if anything, in a second round trip

@@ -573,24 +573,6 @@ Test(actor, takes_fewer_at_once_after_a_batch_that_was_too_much)
     cr_assert_eq(command_client_count(client, "created"), 1 + 4);
 }
 
-Test(actor, does_not_begin_commands_that_would_be_late)
-{
-    static struct service few;
-
-    few = sample_service;
-    few.batch_max = 2;
-    actor_free(actor);
-    start_actor_of(&few, 0);
-    hold_back();
-    /* The first two commands take two of the three seconds. */
-    for (int i = 0; i < 6; i++)
-        command_client_send(client, SAMPLE_PUT, "long-1000", COMMAND_SHORT_DEADLINE);
-    let_go();
-    command_client_await(client, 1 + 6);
-    cr_assert_eq(command_client_count(client, "created"), 1 + 2);
-    cr_assert_eq(command_client_count(client, "busy"), 4);
-}
-
 /* -- stopping -------------------------------------------------------------------------------- */
 
 Test(actor, finishes_waiting_commands_when_it_is_stopped)
