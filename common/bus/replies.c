@@ -12,12 +12,12 @@ void replies_init(struct bus_replies *replies, const void *taker)
 static const struct bus_link *link_of(const struct bus_replies *replies,
                                       const struct bus_parcel *parcel)
 {
-    const struct bus_link *via = parcel->taker == replies->taker ? parcel->via : NULL;
+    const struct bus_link *via = parcel->via;
 
-    return link_can_call(via) && !atomic_load(&via->closing) &&
-                   via->n_released == parcel->via_released
-               ? via
-               : NULL;
+    if (parcel->taker != replies->taker || !link_can_call(via) || atomic_load(&via->closing) ||
+        via->n_released != parcel->via_released)
+        return NULL;
+    return via;
 }
 
 /* A server of a cluster learns of a reply subject before it delivers the request; another server,

@@ -175,7 +175,7 @@ Test(actor_batches, works_with_one_connection_if_there_is_no_other)
 Test(actor_batches, finishes_both_when_it_is_stopped)
 {
     hold_back();
-    put("long-300");
+    put("long-1500");
     await_sleeping();
     actor_stop(actor);
     open_gate();
