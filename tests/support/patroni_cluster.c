@@ -66,7 +66,7 @@ void patroni_node_start(struct patroni_node *node)
 {
     const char *const args[] = {"/usr/bin/patroni", node->config, NULL};
     const char *const environment[] = {
-        "PATH=/usr/bin:/bin",
+        format("PATH=%s", getenv("PATH")),
         format("HOME=%s", node->folder),
         format("PATRONI_NAME=%s", node->name),
         format("PATRONI_RESTAPI_LISTEN=127.0.0.1:%u", node->api_port),
@@ -79,7 +79,6 @@ void patroni_node_start(struct patroni_node *node)
         format("PATRONI_POSTGRESQL_CONNECT_ADDRESS=127.0.0.1:%u", node->for_standby.port),
         format("PATRONI_POSTGRESQL_DATA_DIR=%s/data", node->folder),
         format("PATRONI_POSTGRESQL_PGPASS=%s/pgpass", node->folder),
-        "PATRONI_POSTGRESQL_BIN_DIR=/usr/lib/postgresql/15/bin",
         "PATRONI_SUPERUSER_USERNAME=admin",
         "PATRONI_SUPERUSER_PASSWORD=" PASSWORD,
         "PATRONI_REPLICATION_USERNAME=replicator",

@@ -22,9 +22,6 @@
 #include "tests/support/never_free.h"
 #include "tests/support/port.h"
 
-#define INITDB   "/usr/lib/postgresql/15/bin/initdb"
-#define POSTGRES "/usr/lib/postgresql/15/bin/postgres"
-
 enum { FILE_MAX = 160, START_US = 30 * 1000 * 1000, AWAIT_US = 30 * 1000 * 1000, RETRY_MS = 5 };
 
 void postgres_become_user(void)
@@ -56,7 +53,7 @@ static pid_t run(const char *const *args)
     if (pid > 0)
         return pid;
     become_postgres();
-    execv(args[0], (char *const *)args);
+    execvp(args[0], (char *const *)args);
     _exit(127);
 }
 
@@ -99,7 +96,7 @@ static void append_to(const char *folder, const char *name, const char *text)
 
 static void make_cluster(const char *folder)
 {
-    run_to_its_end((const char *const[]){INITDB, "-D", folder, "-U", "postgres", "-A", "trust",
+    run_to_its_end((const char *const[]){"initdb", "-D", folder, "-U", "postgres", "-A", "trust",
                                          "-N", "-E", "UTF8", "--locale=C.UTF-8", "--wal-segsize=1",
                                          NULL});
     append_to(folder, "postgresql.conf", settings);
@@ -151,7 +148,7 @@ void postgres_server_configure(const struct postgres_server *server, const char 
 void postgres_server_start(struct postgres_server *server)
 {
     char port[8];
-    const char *const args[] = {POSTGRES, "-D", server->folder, "-p", port, NULL};
+    const char *const args[] = {"postgres", "-D", server->folder, "-p", port, NULL};
     int64_t until_us = clock_mono_us() + START_US;
 
     snprintf(port, sizeof(port), "%u", server->port);

@@ -6,8 +6,6 @@
 #include "tests/support/api_client.h"
 #include "tests/support/sql.h"
 
-#define PG "/usr/lib/postgresql/15/bin/"
-
 static void run(const char *command)
 {
     cr_assert_eq(system(command), 0, "%s", command);
@@ -25,10 +23,10 @@ static void restore(const struct second_deployment *deployment)
     const char *folder = stack_setting("RUN_DIR"), *from = stack_setting("DATABASE_URL");
     const char *server = deployment->database.url;
 
-    run(format(PG "pg_dumpall --roles-only -d '%s' > %s/roles.sql", from, folder));
-    run(format(PG "pg_dump -Fc -d '%s' -f %s/backup", from, folder));
-    run(format(PG "psql -q -d '%s' -f %s/roles.sql", server, folder));
-    run(format(PG "pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
+    run(format("pg_dumpall --roles-only -d '%s' > %s/roles.sql", from, folder));
+    run(format("pg_dump -Fc -d '%s' -f %s/backup", from, folder));
+    run(format("psql -q -d '%s' -f %s/roles.sql", server, folder));
+    run(format("pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
 }
 
 void second_deployment_migrate(const struct second_deployment *deployment)

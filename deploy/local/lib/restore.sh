@@ -69,9 +69,9 @@ restore_database() (
   export PGHOST=127.0.0.1 PGUSER=admin PGDATABASE=postgres PGPORT PGPASSWORD
   PGPORT=$(port_of "$(in_cell "$2" postgres)") PGPASSWORD=$(database_password "$2" admin)
   ! wants_tls || export PGSSLMODE=verify-full PGSSLROOTCERT="$TLS/authority.pem"
-  grep -v '^CREATE ROLE admin;$' "$1/roles.sql" | "$PGBIN/psql" -qX -v ON_ERROR_STOP=1 >/dev/null &&
-    "$PGBIN/dropdb" conversations &&
-    "$PGBIN/pg_restore" --exit-on-error --create -d postgres "$1/conversations.backup"
+  grep -v '^CREATE ROLE admin;$' "$1/roles.sql" | "$POSTGRES_BIN/psql" -qX -v ON_ERROR_STOP=1 >/dev/null &&
+    "$POSTGRES_BIN/dropdb" conversations &&
+    "$POSTGRES_BIN/pg_restore" --exit-on-error --create -d postgres "$1/conversations.backup"
 )
 
 restore_all() {

@@ -4,7 +4,6 @@
 # PostgreSQL refuses to run as root, and the other user may have no access to the path of RUN_DIR (below /root, for
 # example). So root opens the folder as descriptor 9 and PostgreSQL finds its data through /proc/self/fd/9, which
 # needs no access to the parent folders and no capability.
-PGBIN=/usr/lib/postgresql/15/bin
 PGDATA_VIA_FD=/proc/self/fd/9/data
 DATABASE=conversations
 
@@ -41,7 +40,7 @@ postgres_pid() {
 
 # NAME, as in pids/.
 postgres_answers() {
-  "$PGBIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of "$1")"
+  "$POSTGRES_BIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of "$1")"
 }
 
 # Without a supervisor the servers have got SIGQUIT and are stopping.
@@ -70,7 +69,7 @@ postgres_init() {
       return
     fi
   fi
-  "${as_postgres[@]}" "$PGBIN/initdb" -D /proc/self/fd/9/data.new -U admin -A scram-sha-256 \
+  "${as_postgres[@]}" "$POSTGRES_BIN/initdb" -D /proc/self/fd/9/data.new -U admin -A scram-sha-256 \
     --pwfile=/proc/self/fd/9/password --encoding=UTF8 --locale=C.UTF-8 &&
     echo "CREATE DATABASE $DATABASE;" | postgres_single || return
   [[ -z $template ]] || { cp -a "$fresh" "$template/data.new" && mv "$template"/data{.new,}; }
@@ -78,7 +77,7 @@ postgres_init() {
 
 # Runs the statements of standard input, one per line, on the database being created.
 postgres_single() {
-  "${as_postgres[@]}" "$PGBIN/postgres" --single -D /proc/self/fd/9/data.new postgres
+  "${as_postgres[@]}" "$POSTGRES_BIN/postgres" --single -D /proc/self/fd/9/data.new postgres
 }
 
 # Created under another name and renamed when complete: after an interruption the next start begins again.
@@ -135,7 +134,7 @@ END
   start_script "$name" "cd /
 export MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304
 exec 9<$(quote "$home")
-exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $PGBIN/postgres -D $PGDATA_VIA_FD"
+exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $POSTGRES_BIN/postgres -D $PGDATA_VIA_FD"
   plan service "$name" INT QUIT 30
 }
 

@@ -69,7 +69,7 @@ static void open_archive(void)
 
 static void make_base_backup(void)
 {
-    run(format("/usr/lib/postgresql/15/bin/pg_basebackup -d '%s' -D '%s/base' -c fast",
+    run(format("pg_basebackup -d '%s' -D '%s/base' -c fast",
                deployment.database.url, backups()));
 }
 
