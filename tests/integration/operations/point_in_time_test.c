@@ -69,8 +69,7 @@ static void open_archive(void)
 
 static void make_base_backup(void)
 {
-    run(format("pg_basebackup -d '%s' -D '%s/base' -c fast",
-               deployment.database.url, backups()));
+    run(format("pg_basebackup -d '%s' -D '%s/base' -c fast", deployment.database.url, backups()));
 }
 
 static void await_archived(const struct postgres_server *server, const char *segment)
