@@ -4,6 +4,8 @@
 # PostgreSQL refuses to run as root, and the other user may have no access to the path of RUN_DIR (below /root, for
 # example). So root opens the folder as descriptor 9 and PostgreSQL finds its data through /proc/self/fd/9, which
 # needs no access to the parent folders and no capability.
+# shellcheck source=tools/postgres-bin.sh
+. "${BASH_SOURCE[0]%/*}/../../../tools/postgres-bin.sh"
 PGDATA_VIA_FD=/proc/self/fd/9/data
 DATABASE=conversations
 
