@@ -223,19 +223,22 @@ static void call_on_commit(const struct batch *batch, const struct records *reco
 
 /* -- all of it ------------------------------------------------------------------------------- */
 
+static bool has_put_back(const struct transaction *transaction)
+{
+    for (size_t i = 0; i < transaction->n; i++)
+        if (transaction->items[i]->waiting->n_tries > 0)
+            return true;
+    return false;
+}
+
 /* Commands that were put back have already waited for their locks. */
 static void limit_lock_waits(const struct transaction *transaction)
 {
     struct batch *batch = transaction->batch;
-    bool are_short = false;
-    struct params limit = {.n = 0};
 
-    for (size_t i = 0; i < transaction->n; i++)
-        are_short |= transaction->items[i]->waiting->n_tries > 0;
-    if (!are_short)
-        return;
-    params_add_int(&limit, &batch->arena, LOCK_TIMEOUT_SHORT_MS);
-    db_add(batch->db, batch->actor->database.limit_lock_waits, &limit);
+    if (has_put_back(transaction))
+        db_add(batch->db, batch->actor->database.limit_lock_waits,
+               PARAMS(param_int(&batch->arena, LOCK_TIMEOUT_SHORT_MS)));
 }
 
 /* The owner of the first statement that failed becomes the suspect. */

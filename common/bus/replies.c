@@ -86,12 +86,13 @@ enum status replies_add(struct bus_replies *replies, const struct bus_link *in_u
     const struct str reply_to = bus_message_reply_to(request);
     const size_t n = bundle_item_size(headers, n_headers, body);
     struct bus_parcel *parcel = request->parcel;
-    const struct bus_link *link = way_back(replies, in_use, parcel);
+    const struct bus_link *link;
 
     if (reply_to.p == NULL)
         return ST_OK;
     if (parcel->is_plain)
         return link_publish(link_of(replies, parcel), reply_to.p, NULL, headers, n_headers, body);
+    link = way_back(replies, in_use, parcel);
     if (!link_has_room(link))
         return ST_UNAVAILABLE;
     if (parcel->taker != replies->taker || body.n > BUNDLE_BODY_MAX)
