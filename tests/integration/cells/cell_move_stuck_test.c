@@ -161,7 +161,7 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
     struct org org;
     PGconn *holder;
     FILE *mover;
-    int n = 1;
+    int n = 2;
 
     start(&org);
     json_decref(convctl("org", "set", org.id, "--rate-limit", "100000", NULL));
@@ -177,6 +177,8 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
     postgres_await(stack_setting("DATABASE_URL"), "SELECT count(*) FROM cell.moves");
     holder =
         hold(own_stack_database_url("cell2"), "LOCK TABLE conversation.contacts IN SHARE MODE");
+    /* The copy is behind before the move may go on: with nothing to copy it would close the organization. */
+    (void)new_conversation(&org, "order-2", "user-2");
     (void)sql_text("DELETE FROM webhook.queue WHERE organization_id = $1::uuid RETURNING 'done'",
                    org.id, NULL);
     while (!has_ended(mover)) {
