@@ -26,7 +26,8 @@ struct db {
     struct db_link link;
     struct db_dialer dialer;
     struct pipeline pipeline;
-    size_t n_added;     /* statements of the batch; entries of the pipeline begin with a BEGIN */
+    size_t n_added;     /* statements of the batch */
+    size_t n_before;    /* entries of the pipeline before them: BEGIN, and LINK_SET if pooled */
     bool is_open;       /* the batch: not committed, failed or abandoned */
     bool is_sent;       /* the statements so far, whose results have not been read */
     bool is_committing; /* the commit was sent */
@@ -40,7 +41,7 @@ struct db *db_new(const struct db_options *options)
     if (db_url_fault(options->url) != NULL)
         return NULL;
     db = heap_zeroed(1, sizeof(*db));
-    db->link.options = *options;
+    db_link_init(&db->link, options);
     db_dialer_init(&db->dialer, &db->link);
     db->pipeline.link = &db->link;
     pipeline_clear(&db->pipeline);
@@ -53,6 +54,7 @@ void db_free(struct db *db)
         return;
     pipeline_release(&db->pipeline);
     db_dialer_release(&db->dialer);
+    db_link_release(&db->link);
     free(db);
 }
 
@@ -98,21 +100,29 @@ void db_open_batch(struct db *db, int64_t deadline_us)
     pipeline_clear(&db->pipeline);
     db->pipeline.until_us = clock_mono_us() + left_us + GRACE_US;
     db->n_added = 0;
+    db->n_before = db->link.is_pooled ? 2 : 1;
     db->is_open = true;
     db->has_unsent = false;
     if (!db_is_up(db))
         pipeline_fail(&db->pipeline, ST_UNAVAILABLE);
 }
 
-/* A statement's index in the pipeline, where the BEGIN comes first. */
-static size_t place_of(size_t index)
+/* A statement's index in the pipeline. */
+static size_t place_of(const struct db *db, size_t index)
 {
-    return index + 1;
+    return db->n_before + index;
 }
 
 static void send_own(struct db *db, struct pipeline *pipeline, enum link_statement statement)
 {
     pipeline_send(pipeline, db_link_statement(&db->link, statement), NULL, false);
+}
+
+static void begin(struct db *db, struct pipeline *pipeline)
+{
+    send_own(db, pipeline, db->link.is_pooled ? LINK_BEGIN_POOLED : LINK_BEGIN);
+    if (db->link.is_pooled)
+        send_own(db, pipeline, LINK_SET);
 }
 
 static size_t add(struct db *db, int statement, const struct params *params, bool has_binary_rows)
@@ -123,7 +133,7 @@ static size_t add(struct db *db, int statement, const struct params *params, boo
     must(db->is_open);
     must(statement >= 0 && (size_t)statement < db->link.options.n_statements);
     if (pipeline->n == 0)
-        send_own(db, pipeline, LINK_BEGIN);
+        begin(db, pipeline);
     pipeline_send(pipeline, statement, params, has_binary_rows);
     if (pipeline->failed == ST_OK)
         db->n_added++;
@@ -313,13 +323,13 @@ void db_add_spare(struct db *db, size_t bytes)
 
 size_t db_dropped(const struct db *db, size_t index)
 {
-    must(place_of(index) < db->pipeline.n_collected);
-    return db->pipeline.entries[place_of(index)].dropped;
+    must(place_of(db, index) < db->pipeline.n_collected);
+    return db->pipeline.entries[place_of(db, index)].dropped;
 }
 
 const struct db_rows *db_result(const struct db *db, size_t index)
 {
-    const size_t place = place_of(index);
+    const size_t place = place_of(db, index);
 
     must(place < db->pipeline.n_collected && db->pipeline.entries[place].result != NULL);
     return (const struct db_rows *)db->pipeline.entries[place].result;
@@ -339,5 +349,5 @@ size_t db_last_entry(const struct db *db)
 {
     const size_t place = db->pipeline.failed_entry;
 
-    return place == DB_NO_ENTRY ? DB_NO_ENTRY : place - place_of(0);
+    return place == DB_NO_ENTRY ? DB_NO_ENTRY : place - db->n_before;
 }

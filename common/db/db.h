@@ -17,6 +17,9 @@
  *          Statements come from a registry: one .sql file each, embedded at build time and prepared
  *          on every new connection before it is used, so drift from the schema shows at start. If
  *          one returns other columns than its file names, the connection is not used.
+ *
+ *          The server's session may be another one in each batch, if a pooler is in between: each
+ *          batch then sets for itself what a session would keep.
  * Owns     Results belong to the batch and live until the next db_open_batch().
  * Threads  One thread owns a db.
  * Fails    db_run()     ST_OK, ST_RETRY (serialization failure, deadlock, unique violation, lock

@@ -57,7 +57,7 @@ static enum status check_session(PGconn *link, char error[DB_ADMIN_WHY])
 
     free(query);
     if (PQresultStatus(row) == PGRES_TUPLES_OK)
-        st = db_session_objection(row, error) == NULL ? ST_OK : ST_INTERNAL;
+        st = db_session_objection(row, NULL, error) == NULL ? ST_OK : ST_INTERNAL;
     PQclear(row);
     return st;
 }

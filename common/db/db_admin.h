@@ -24,10 +24,10 @@ struct db_admin;
 enum { DB_ADMIN_WHY = 1024 };
 
 /* Makes one attempt, with `timeout_s` for each host of the URL. If that has no
-   target_session_attrs, the server must take writes. ST_INTERNAL: the URL cannot be parsed, or the
-   database is unusable as it is, for example because its encoding is not UTF8 (db_session.h). On
-   failure writes to `error` the reason, of each address that was tried; it never contains the
-   password. */
+   target_session_attrs, the server must take writes. ST_INTERNAL: the URL cannot be parsed, a pooler
+   is in between, or the database is unusable as it is, for example because its encoding is not UTF8
+   (db_session.h). On failure writes to `error` the reason, of each address that was tried; it never
+   contains the password. */
 MUST_CHECK enum status db_admin_open(const char *url, const char *name, int timeout_s,
                                      struct db_admin **out, char error[DB_ADMIN_WHY]);
 /* The same for a connection that takes replication commands. They and statements run as scripts

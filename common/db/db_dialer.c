@@ -13,6 +13,7 @@
 #include "common/db/db_url.h"
 
 enum {
+    SETTINGS_REPLIES = 2,
     PREPARE_US = 5 * 1000 * 1000,
     ATTEMPT_SPACING_US = 100 * 1000,
 };
@@ -47,6 +48,10 @@ static void end_attempt_with_reasons(struct db_dialer *dialer, bool was_silent)
 /* `message` is libpq's. */
 static void fail_attempt(struct db_dialer *dialer, const char *message)
 {
+    const char *fault = db_session_pooler_fault(dialer->reasons.sqlstate, message);
+
+    if (fault != NULL)
+        db_reasons_note_objection(&dialer->reasons, fault);
     db_reasons_add(&dialer->reasons, message);
     end_attempt_with_reasons(dialer, false);
 }
@@ -258,12 +263,12 @@ static void step_connecting(struct db_dialer *dialer, int64_t until_us)
 static void check_described(struct db_dialer *dialer, const PGresult *result)
 {
     const struct db_statement *statement =
-        db_link_statement_at(dialer->link, (dialer->n_replies - 1) / 2);
+        db_link_statement_at(dialer->link, (dialer->n_replies - SETTINGS_REPLIES) / 2);
     char why[256];
 
     if (PQresultStatus(result) != PGRES_COMMAND_OK) {
         fail_at_statement(dialer, statement->name, result);
-    } else if (dialer->n_replies % 2 == 0 && !db_columns_are(result, statement->columns, why)) {
+    } else if (dialer->n_replies % 2 == 1 && !db_columns_are(result, statement->columns, why)) {
         if (db_reasons_may_complain(&dialer->reasons))
             LOG(LOG_ERROR, "a statement's columns differ from those in its file; retrying",
                 log_str("statement", statement->name), log_str("reason", why));
@@ -276,11 +281,13 @@ static void check_settings(struct db_dialer *dialer, const PGresult *result)
     char why[DB_SESSION_WHY];
     const char *objection;
 
+    if (PQresultStatus(result) == PGRES_COMMAND_OK) /* prepared */
+        return;
     if (PQresultStatus(result) != PGRES_TUPLES_OK) {
         fail_at_statement(dialer, "settings", result);
         return;
     }
-    objection = db_session_objection(result, why);
+    objection = db_session_objection(result, &dialer->link->is_pooled, why);
     db_reasons_note_objection(&dialer->reasons, objection);
     if (objection != NULL)
         give_attempt_up(dialer, why, false);
@@ -295,7 +302,8 @@ static void succeed(struct db_dialer *dialer)
     db_reasons_clear(&dialer->reasons);
     db_hosts_succeed(&dialer->hosts);
     db_session_show_certificates(link->conn);
-    LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name));
+    LOG(LOG_INFO, "database connection is up", log_str("name", link->options.name),
+        log_bool("pooled", link->is_pooled));
 }
 
 static void step_preparing(struct db_dialer *dialer, int64_t until_us)
@@ -315,7 +323,7 @@ static void step_preparing(struct db_dialer *dialer, int64_t until_us)
     }
     if (PQresultStatus(result) == PGRES_PIPELINE_SYNC)
         succeed(dialer);
-    else if (dialer->n_replies == 0)
+    else if (dialer->n_replies < SETTINGS_REPLIES)
         check_settings(dialer, result);
     else
         check_described(dialer, result);

@@ -33,7 +33,9 @@ struct db_dialer {
     struct lookups *lookups;           /* while looking up */
     bool has_looked_up;                /* the answer is there */
     PostgresPollingStatusType polling; /* what libpq waits for while connecting */
-    size_t n_replies; /* so far: the settings, then two for each statement, prepare and describe */
+    /* So far: two for the settings, prepare and query, then two for each statement, prepare and
+       describe. */
+    size_t n_replies;
     int64_t attempt_ends_us, next_attempt_us; /* by clock_mono_us() */
 };
 

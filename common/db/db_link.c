@@ -16,11 +16,23 @@ enum { WAIT_SLICE_US = 50 * 1000 /* between two calls of on_wait */ };
 
 /* -- its statements -------------------------------------------------------------------------- */
 
-static const struct db_statement own_statements[LINK_STATEMENTS] = {
-    [LINK_BEGIN] = {.name = "db_begin", .text = "BEGIN"},
-    [LINK_COMMIT] = {.name = "db_commit", .text = "COMMIT"},
-    [LINK_ROLLBACK] = {.name = "db_rollback", .text = "ROLLBACK"},
-};
+void db_link_init(struct db_link *link, const struct db_options *options)
+{
+    link->options = *options;
+    link->own[LINK_BEGIN] = (struct db_statement){.name = "db_begin", .text = "BEGIN"};
+    link->own[LINK_COMMIT] = (struct db_statement){.name = "db_commit", .text = "COMMIT"};
+    link->own[LINK_ROLLBACK] = (struct db_statement){.name = "db_rollback", .text = "ROLLBACK"};
+    /* LINK_SET is too late for this one. */
+    link->own[LINK_BEGIN_POOLED] = (struct db_statement){
+        .name = "db_begin_pooled", .text = "BEGIN ISOLATION LEVEL READ COMMITTED"};
+    link->own[LINK_SET] = (struct db_statement){
+        .name = "db_set", .text = db_session_local(options), .columns = DB_SESSION_SET};
+}
+
+void db_link_release(struct db_link *link)
+{
+    free((char *)link->own[LINK_SET].text);
+}
 
 int db_link_statement(const struct db_link *link, enum link_statement statement)
 {
@@ -31,7 +43,7 @@ const struct db_statement *db_link_statement_at(const struct db_link *link, size
 {
     const size_t n = link->options.n_statements;
 
-    return i < n ? &link->options.statements[i] : &own_statements[i - n];
+    return i < n ? &link->options.statements[i] : &link->own[i - n];
 }
 
 const char *db_link_statement_name(const struct db_link *link, int statement)
@@ -61,7 +73,8 @@ static bool send_statements(struct db_link *link)
 {
     char *settings = db_session_query();
     const bool is_sent =
-        PQsendQueryParams(link->conn, settings, 0, NULL, NULL, NULL, NULL, 0 /* as text */);
+        PQsendPrepare(link->conn, DB_SESSION_STATEMENT, settings, 0, NULL) &&
+        PQsendQueryPrepared(link->conn, DB_SESSION_STATEMENT, 0, NULL, NULL, NULL, 0 /* as text */);
 
     free(settings);
     if (!is_sent)
@@ -99,7 +112,7 @@ void db_link_close(struct db_link *link)
 {
     PQfinish(link->conn);
     link->conn = NULL;
-    link->is_up = link->is_dead = false;
+    link->is_up = link->is_pooled = link->is_dead = false;
 }
 
 /* -- waiting and reading --------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
  *
  * What     db_dialer.h makes the connection and drops it; in between, this waits on it and reads from
  *          it. The statements are those of the registry, and our own after them.
- * Owns     The PGconn.
+ * Owns     The PGconn, and the text of LINK_SET.
  * Threads  One thread owns a link.
  * Fails    ST_UNAVAILABLE: the socket has ended, or nothing came in time.
  */
@@ -18,18 +18,32 @@
 #include "common/base/status.h"
 #include "common/db/db_types.h"
 
-/* Our own statements, numbered after the registry's. */
-enum link_statement { LINK_BEGIN, LINK_COMMIT, LINK_ROLLBACK, LINK_STATEMENTS };
+/* Our own statements, numbered after the registry's. If is_pooled, a transaction begins with the last
+   two. */
+enum link_statement {
+    LINK_BEGIN,
+    LINK_COMMIT,
+    LINK_ROLLBACK,
+    LINK_BEGIN_POOLED,
+    LINK_SET,
+    LINK_STATEMENTS
+};
 
 struct db_link {
     struct db_options options;
-    PGconn *conn; /* NULL: there is none, not even an attempt at one */
-    bool is_up;   /* its statements are prepared */
-    bool is_dead; /* the socket has ended; what was read before can still be used */
+    struct db_statement own[LINK_STATEMENTS];
+    PGconn *conn;   /* NULL: there is none, not even an attempt at one */
+    bool is_up;     /* its statements are prepared */
+    bool is_pooled; /* the server's session may be another one in each transaction: db_session.h */
+    bool is_dead;   /* the socket has ended; what was read before can still be used */
 };
 
-/* Begins to prepare a new connection: sends the query for the settings (db_session.h), then the
-   preparation and the description of each statement, and a Sync. False: it is lost. */
+void db_link_init(struct db_link *link, const struct db_options *options);
+void db_link_release(struct db_link *link); /* not the connection */
+
+/* Begins to prepare a new connection: sends the preparation of the query for the settings
+   (db_session.h) and the query, then the preparation and the description of each statement, and a
+   Sync. False: it is lost. */
 bool db_link_prepare(struct db_link *link);
 void db_link_close(struct db_link *link); /* without a connection it does nothing */
 

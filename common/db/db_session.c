@@ -21,6 +21,10 @@ enum { STATEMENT_MS = 10 * 1000 };
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
     " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
 
+/* Dropped by a pooler, like whatever else we set at login. No server knows the name, so only we set
+   it. */
+#define MARK "conversations.session"
+
 enum rule { MUST_BE, MUST_NOT_BE, AS_MIN };
 
 struct need {
@@ -33,7 +37,7 @@ struct need {
 #define SET_TO(setting, value)                                                                     \
     {                                                                                              \
         setting, value, MUST_BE, true, "the database does not keep the setting " setting,          \
-            "connect to the server itself, not to a pooler"                                        \
+            "connect to the server itself"                                                         \
     }
 
 /* Not listed, because no statement of ours depends on them: search_path and collations (statements
@@ -78,10 +82,15 @@ static void add_setting(FILE *to, const struct need *need)
         (void)fprintf(to, "%s%c", *p == ' ' ? "\\" : "", *p);
 }
 
+static int statement_ms(const struct db_options *timeouts)
+{
+    return timeouts->statement_ms > 0 ? timeouts->statement_ms : STATEMENT_MS;
+}
+
 static void add_timeouts(FILE *to, const struct db_options *timeouts)
 {
     (void)fprintf(to, " -c lock_timeout=%d -c statement_timeout=%d", timeouts->lock_ms,
-                  timeouts->statement_ms > 0 ? timeouts->statement_ms : STATEMENT_MS);
+                  statement_ms(timeouts));
 }
 
 char *db_session_options(const char *url, const struct db_options *timeouts)
@@ -101,10 +110,36 @@ char *db_session_options(const char *url, const struct db_options *timeouts)
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
         if (needs[i].is_set)
             add_setting(to, &needs[i]);
+    (void)fputs(" -c " MARK "=kept", to);
     must(fclose(to) == 0);
     PQconninfoFree(parsed);
     return text;
 }
+
+char *db_session_local(const struct db_options *timeouts)
+{
+    char *text = NULL;
+    size_t n = 0;
+    FILE *to = open_memstream(&text, &n);
+
+    must(to != NULL);
+    (void)fprintf(to,
+                  "SELECT concat(set_config('client_connection_check_interval', '1000', true),"
+                  " set_config('lock_timeout', '%d', true),"
+                  " set_config('statement_timeout', '%d', true)",
+                  timeouts->lock_ms, statement_ms(timeouts));
+    for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
+        if (needs[i].is_set)
+            (void)fprintf(to, ", set_config('%s', '%s', true)", needs[i].setting, needs[i].value);
+    (void)fputs(") AS " DB_SESSION_SET, to);
+    must(fclose(to) == 0);
+    return text;
+}
+
+/* -- after login ------------------------------------------------------------------------------ */
+
+/* Columns of the query before those of needs[]. */
+enum { HAS_MARK, HAS_STATEMENT, FIRST_SETTING };
 
 char *db_session_query(void)
 {
@@ -113,10 +148,53 @@ char *db_session_query(void)
     FILE *to = open_memstream(&text, &n);
 
     must(to != NULL);
+    (void)fputs("SELECT current_setting('" MARK "', true) IS NOT NULL, EXISTS (SELECT"
+                " FROM pg_prepared_statements WHERE name = '" DB_SESSION_STATEMENT "')",
+                to);
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
-        (void)fprintf(to, "%s current_setting('%s')", i == 0 ? "SELECT" : ",", needs[i].setting);
+        (void)fprintf(to, ", current_setting('%s')", needs[i].setting);
     must(fclose(to) == 0);
     return text;
+}
+
+static const char no_session[] = "there is a pooler between the program and the database",
+                  no_statements[] =
+                      "the pooler in front of the database does not keep prepared statements",
+                  no_options[] =
+                      "the pooler in front of the database refuses the settings of a session";
+
+const char *db_session_pooler_fault(const char *sqlstate, const char *message)
+{
+    /* PgBouncer's words, of all versions. */
+    if (strstr(message, "unsupported startup parameter") != NULL)
+        return no_options;
+    /* duplicate_prepared_statement: a new session has none. */
+    if (sqlstate != NULL && strcmp(sqlstate, "42P05") == 0)
+        return no_statements;
+    return NULL;
+}
+
+static bool is_true(const PGresult *row, int column)
+{
+    return strcmp(PQgetvalue(row, 0, column), "t") == 0;
+}
+
+/* A pooler that keeps track of prepared statements gives them names of its own. */
+static const char *objection_to_pooler(const PGresult *row, bool *is_pooled,
+                                       char why[DB_SESSION_WHY])
+{
+    if (is_pooled == NULL) {
+        (void)snprintf(why, DB_SESSION_WHY, "%s: connect to the server itself", no_session);
+        return no_session;
+    }
+    if (is_true(row, HAS_STATEMENT)) {
+        (void)snprintf(why, DB_SESSION_WHY,
+                       "%s: use PgBouncer 1.21 or later, with pool_mode=transaction and a "
+                       "max_prepared_statements above 0",
+                       no_statements);
+        return no_statements;
+    }
+    return NULL;
 }
 
 static bool is_met(const struct need *need, const char *value)
@@ -126,22 +204,36 @@ static bool is_met(const struct need *need, const char *value)
     return (strcmp(value, need->value) == 0) == (need->rule == MUST_BE);
 }
 
-const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY])
+static const char *objection_to_settings(const PGresult *row, bool is_pooled,
+                                         char why[DB_SESSION_WHY])
 {
-    if (PQntuples(row) != 1 || PQnfields(row) != (int)ARRAY_SIZE(needs)) {
-        (void)snprintf(why, DB_SESSION_WHY, "the row of settings has another form");
-        return "the database does not tell its settings";
-    }
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++) {
-        const char *value = PQgetvalue(row, 0, (int)i);
+        const char *value = PQgetvalue(row, 0, FIRST_SETTING + (int)i);
 
-        if (is_met(&needs[i], value))
+        if ((is_pooled && needs[i].is_set) || is_met(&needs[i], value))
             continue;
         (void)snprintf(why, DB_SESSION_WHY, "%s: %s is %s; %s", needs[i].objection,
                        needs[i].setting, value, needs[i].advice);
         return needs[i].objection;
     }
     return NULL;
+}
+
+const char *db_session_objection(const PGresult *row, bool *is_pooled, char why[DB_SESSION_WHY])
+{
+    const char *objection = NULL;
+    bool has_pooler;
+
+    if (PQntuples(row) != 1 || PQnfields(row) != FIRST_SETTING + (int)ARRAY_SIZE(needs)) {
+        (void)snprintf(why, DB_SESSION_WHY, "the row of settings has another form");
+        return "the database does not tell its settings";
+    }
+    has_pooler = !is_true(row, HAS_MARK);
+    if (has_pooler)
+        objection = objection_to_pooler(row, is_pooled, why);
+    if (is_pooled != NULL)
+        *is_pooled = has_pooler;
+    return objection != NULL ? objection : objection_to_settings(row, has_pooler, why);
 }
 
 /* -- certificates ------------------------------------------------------------------------------ */

@@ -3,9 +3,9 @@
  *
  * What     Settings of the server, the database or the role that change results are of two kinds.
  *          Some we set at login, which has precedence over all of these and over the URL. Others the
- *          administrator must change. All are checked after login, since a pooler in between may
- *          drop what we set. The timeouts of locks and statements are not: without them, the
- *          deadline of a batch ends its waits.
+ *          administrator must change. All are checked after login. A pooler in between drops what we
+ *          set, and each transaction may run in another of its sessions: so each sets all of it for
+ *          itself (db_session_local()), with the timeouts of statements and locks.
  * Owns     The texts are from malloc(); the caller frees them.
  * Threads  Any; pure, but for db_session_show_certificates().
  * Fails    Never.
@@ -31,12 +31,26 @@ enum { DB_SESSION_WHY = 256 };
    sound. */
 char *db_session_options(const char *url, const struct db_options *timeouts);
 
+/* The name under which a service prepares the query for the settings: the query finds out whether the
+   server has a statement of that name. */
+#define DB_SESSION_STATEMENT "db_settings"
+
 /* A statement without parameters, whose only row has the settings. */
 char *db_session_query(void);
 
 /* Of that row as text. NULL: the session can be used. Otherwise a constant text for /readyz; `why`
-   also has the value found and what to do. */
-const char *db_session_objection(const PGresult *row, char why[DB_SESSION_WHY]);
+   also has the value found and what to do. Sets *is_pooled if a pooler is in between; NULL: there
+   must be none. */
+const char *db_session_objection(const PGresult *row, bool *is_pooled, char why[DB_SESSION_WHY]);
+/* The same for an error of libpq's while connecting or preparing that query: NULL unless a pooler is
+   the reason. */
+const char *db_session_pooler_fault(const char *sqlstate, const char *message);
+
+/* The statement that sets for one transaction what db_session_options() sets for a session, but for
+   what concerns the connection itself, and what the URL has. It comes too late for literals, which the
+   server reads when it prepares a statement: none of ours depends on a setting. */
+#define DB_SESSION_SET "settings"
+char *db_session_local(const struct db_options *timeouts);
 
 /* When the certificates of a connection that has just been made expire, for the metrics: the
    server's, and those in the files that libpq has read; nothing without TLS. */

@@ -1,6 +1,7 @@
 #include "common/db/pipeline.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,14 @@ void pipeline_send(struct pipeline *pipeline, int statement, const struct params
 
 /* -- receiving ------------------------------------------------------------------------------- */
 
+/* Not a pooler, which ends our connection for reasons of its own, ahead of results that the server
+   has sent or will send: that says nothing about our statements, nor about a COMMIT after them. Only
+   the server names the place in its source. */
+static bool is_of_server(const PGresult *result)
+{
+    return PQresultErrorField(result, PG_DIAG_SOURCE_FUNCTION) != NULL;
+}
+
 /* Whether the server itself sent this error and keeps running. */
 static bool is_plain_error(const PGresult *result)
 {
@@ -129,6 +138,11 @@ static bool is_stale_plan(const PGresult *result)
            strcmp(function, "RevalidateCachedQuery") == 0;
 }
 
+static void note_sqlstate(struct pipeline *pipeline, const char *sqlstate)
+{
+    snprintf(pipeline->sqlstate, sizeof(pipeline->sqlstate), "%s", sqlstate);
+}
+
 /* Keeps the server's error about a statement. The text may quote a customer's data and stays out of
    our log; it is in the server's. */
 static void note_error(struct pipeline *pipeline, int statement, const PGresult *result)
@@ -144,8 +158,7 @@ static void note_error(struct pipeline *pipeline, int statement, const PGresult 
         pipeline->failed_statement = statement;
         pipeline->failed_entry = pipeline->n_collected;
     }
-    memcpy(pipeline->sqlstate, sqlstate, strnlen(sqlstate, sizeof(pipeline->sqlstate) - 1));
-    pipeline->sqlstate[sizeof(pipeline->sqlstate) - 1] = '\0';
+    note_sqlstate(pipeline, sqlstate);
     LOG(st == ST_INTERNAL ? LOG_ERROR
         : st == ST_RETRY  ? LOG_DEBUG
                           : LOG_WARNING,
@@ -191,6 +204,9 @@ static bool take(struct pipeline *pipeline, PGresult *result)
     if (kind == PGRES_PIPELINE_ABORTED) {
         /* No failure yet: a statement before this batch failed. */
         pipeline_fail(pipeline, ST_UNAVAILABLE);
+    } else if (sqlstate != NULL && !is_of_server(result)) {
+        note_sqlstate(pipeline, sqlstate);
+        is_usable = false;
     } else {
         is_usable = sqlstate != NULL && !sqlstate_ends_link(sqlstate) && !is_stale_plan(result);
         /* The last message of a terminating backend proves nothing about a commit. */

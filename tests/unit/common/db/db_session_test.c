@@ -24,28 +24,41 @@ Test(db_session, joins_the_options_of_the_url_with_ours_which_come_last)
     free(options);
 }
 
-/* No older server is installed with the tests. */
-Test(db_session, objects_to_an_old_server)
+/* A row of settings, in which `values` are those of the first columns. */
+static PGresult *settings(char *const *values, int n_values)
 {
-    char *query = db_session_query(), why[DB_SESSION_WHY], name[] = "setting", old[] = "140013";
+    char *query = db_session_query(), name[] = "setting";
     PGresult *row = PQmakeEmptyPGresult(NULL, PGRES_TUPLES_OK);
     PGresAttDesc *columns;
-    int n = 0;
+    int n = 1;
 
-    cr_assert_eq(strncmp(query, "SELECT current_setting('server_version_num')", 44), 0);
-    for (const char *at = query; (at = strstr(at, "current_setting(")) != NULL; at++)
-        n++;
+    cr_assert_not_null(strstr(query, "), current_setting('server_version_num'), "), "%s", query);
+    for (const char *at = query; (at = strstr(at, ", ")) != NULL; at++)
+        n += strncmp(at, ", true", 6) != 0;
     columns = heap_zeroed((size_t)n, sizeof(*columns));
     for (int i = 0; i < n; i++)
         columns[i].name = name;
-    cr_assert(PQsetResultAttrs(row, n, columns) && PQsetvalue(row, 0, 0, old, 6));
-    cr_expect_str_eq(db_session_objection(row, why),
+    cr_assert(PQsetResultAttrs(row, n, columns));
+    for (int i = 0; i < n_values; i++)
+        cr_assert(PQsetvalue(row, 0, i, values[i], (int)strlen(values[i])));
+    free(columns);
+    free(query);
+    return row;
+}
+
+/* No older server is installed with the tests. */
+Test(db_session, objects_to_an_old_server)
+{
+    char yes[] = "t", old[] = "140013", why[DB_SESSION_WHY];
+    PGresult *row = settings((char *[]){yes, yes, old}, 3);
+    bool is_pooled = true;
+
+    cr_expect_str_eq(db_session_objection(row, &is_pooled, why),
                      "the database's server is older than PostgreSQL 15");
     cr_expect_str_eq(why, "the database's server is older than PostgreSQL 15: "
                           "server_version_num is 140013; upgrade it");
+    cr_expect_not(is_pooled);
     PQclear(row);
-    free(columns);
-    free(query);
 }
 
 /* -- a real database --------------------------------------------------------------------------- */
