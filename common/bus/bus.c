@@ -46,9 +46,9 @@ struct bus *bus_connect(const struct bus_options *options)
     char why[BUS_WHY];
 
     bus->options = *options;
-    if (options->tls != NULL) {
-        bus->tls = *options->tls;
-        bus->options.tls = &bus->tls;
+    if (options->settings != NULL) {
+        bus->settings = *options->settings;
+        bus->options.settings = &bus->settings;
     }
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     must(bus->inbox_prefix != NULL);

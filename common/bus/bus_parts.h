@@ -29,7 +29,7 @@ struct bus_call {
 
 struct bus {
     struct bus_options options;
-    struct bus_tls tls;
+    struct bus_settings settings;
     char *inbox_prefix;
     struct bus_links links;
     struct bus_subscriptions subscriptions;
