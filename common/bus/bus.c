@@ -101,7 +101,7 @@ const char *bus_trouble_text(enum bus_trouble trouble)
 {
     static const char *const texts[] = {
         [BUS_UNREACHABLE] = "the bus is unreachable",
-        [BUS_DENIED] = "the bus refused the user or the password",
+        [BUS_DENIED] = "the bus refused the credentials",
         [BUS_SMALL] = "max_payload of the bus is below 8MB",
         [BUS_UP] = NULL,
     };

@@ -13,15 +13,16 @@
 
 enum { BUS_WHY = 400 };
 
-/* PEM files; NULL or empty: not given. If none is given, the connection uses TLS if the URL says
-   tls://, with the system's CA certificates. */
+/* NULL or empty: not given. The first four turn TLS on; without them, the connection uses it if the
+   URL says tls://, with the system's CA certificates. Files are read again for each connection. */
 struct bus_settings {
-    const char *ca_file;              /* CA certificates */
-    const char *cert_file, *key_file; /* client certificate and key */
+    const char *ca_file;              /* CA certificates, in PEM */
+    const char *cert_file, *key_file; /* client certificate and key, in PEM */
     const char *tls_host;             /* expected host name, if not the URL's */
+    const char *creds_file;           /* creds.h; the URL then has no user */
 };
 
-/* All texts, also those of `tls`, must outlive the bus. */
+/* All texts, also those of `settings`, must outlive the bus. */
 struct bus_options {
     const char *url;  /* bus_url.h; read again with config_current(); never logged */
     const char *name; /* shown by the server: service and replica */
@@ -61,7 +62,11 @@ enum bus_trouble { BUS_UNREACHABLE, BUS_DENIED, BUS_SMALL, BUS_UP };
         BUS_SETTING(of, member.cert_file, "NATS_CERT_FILE",                                        \
                     "Client certificate for the connection to NATS, with its chain, in PEM"),      \
         BUS_SETTING(of, member.key_file, "NATS_KEY_FILE", "Its private key, in PEM"),              \
-        BUS_SETTING(of, member.tls_host, "NATS_TLS_HOST",                                              \
-                    "Host name expected in the certificate of NATS; empty = the host in NATS_URL")
+        BUS_SETTING(                                                                               \
+            of, member.tls_host, "NATS_TLS_HOST",                                                  \
+            "Host name expected in the certificate of NATS; empty = the host in NATS_URL"),        \
+        BUS_SETTING(of, member.creds_file, "NATS_CREDS_FILE",                                      \
+                    "Credentials file (.creds) for a NATS with accounts, instead of a user in "    \
+                    "NATS_URL")
 
 #endif

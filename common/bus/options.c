@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/bus/creds.h"
+
 enum {
     /* A silent server is given up when the second ping is due and the first has no answer: after 15 s
        at most. */
@@ -79,9 +81,24 @@ static natsStatus set_tls(natsOptions *options, const struct bus_settings *setti
     if (s == NATS_OK)
         s = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE_MS);
     if (s == NATS_OK)
-        s = natsOptions_SetExpectedHostname(options,
-                                            is_given(settings->tls_host) ? settings->tls_host : host);
+        s = natsOptions_SetExpectedHostname(
+            options, is_given(settings->tls_host) ? settings->tls_host : host);
     return s == NATS_OK ? load_files(options, settings, why) : s;
+}
+
+static natsStatus set_creds(natsOptions *options, const char *path, const struct bus_server *server,
+                            char why[BUS_WHY])
+{
+    const natsStatus s = refuse_file("NATS_CREDS_FILE", path, NATS_OK, why);
+    const char *wrong;
+
+    if (s != NATS_OK)
+        return s;
+    wrong = server->user != NULL ? "is given, and NATS_URL has a user: keep one of them"
+                                 : creds_set(options, path);
+    if (wrong != NULL)
+        (void)snprintf(why, BUS_WHY, "NATS_CREDS_FILE %s", wrong);
+    return wrong == NULL ? NATS_OK : NATS_INVALID_ARG;
 }
 
 /* A lost connection ends, and another is dialed: nats.c would use these options for ever. */
@@ -128,9 +145,18 @@ natsStatus bus_make_options(const struct bus_options *options, const struct bus_
         s = set_server(*out, server, where);
     if (s == NATS_OK)
         s = set_behaviour(*out, options->name);
+    if (s == NATS_OK && is_given(settings->creds_file))
+        s = set_creds(*out, settings->creds_file, server, why);
     if (s == NATS_OK && bus_wants_tls(options, server))
         s = set_tls(*out, settings, server->host, why);
     return s;
+}
+
+const char *bus_refusal(const struct bus_options *options)
+{
+    const char *const path = options->settings != NULL ? options->settings->creds_file : NULL;
+
+    return is_given(path) ? creds_refusal(path) : "the user or the password is refused";
 }
 
 bool bus_can_use(const struct bus_options *options, char why[BUS_WHY])
