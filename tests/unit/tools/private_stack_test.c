@@ -25,7 +25,7 @@ static void make_tree(void)
     cr_assert_eq(setenv("STACK", stack, 1), 0);
     shell("cd $TREE && mkdir -p deploy/local tests/integration build/release docs");
     shell("cp -r tools $TREE && cp -r tests/support $TREE/tests");
-    shell("ln -s $(realpath ${BIN_DIR:-build/bin}) $TREE/build/release/bin");
+    shell("ln -s \"$(realpath \"${BIN_DIR:-build/bin}\")\" $TREE/build/release/bin");
     shell("printf %s \"$STACK\" >$TREE/deploy/local/stack && chmod +x $TREE/deploy/local/stack");
     shell("mkdir -p $TREE/build/release/tests/integration");
     shell("echo 'Test(x, is)' >$TREE/tests/integration/x_test.c");

@@ -327,5 +327,5 @@ Test(bus_faults, refuses_unusable_options)
     cr_assert_null(bus_connect(
         &(struct bus_options){.url = "tls://127.0.0.1:4222",
                               .name = "test",
-                              .tls = &(struct bus_tls){.ca_file = "/nonexistent.pem"}}));
+                              .settings = &(struct bus_settings){.ca_file = "/nonexistent.pem"}}));
 }
