@@ -53,6 +53,7 @@ static void expect_kept_out(const char *tool)
                                            "LOG_LEVEL=debug",
                                            "LOG_LEVEL_FILE=/level",
                                            "NATS_CA_FILE=/ca",
+                                           "NATS_CREDS_FILE=/creds",
                                            "DATABASE_URL=postgresql://other",
                                            "PGOPTIONS=-c a.b=c",
                                            "RATE_LIMIT_DEFAULT=11",
