@@ -1,5 +1,5 @@
 # For operators:            run up down test build bench fuzz lint
-# For developers:           test-long test-mutants endurance check-drift format clean compile_commands.json
+# For developers:           test-long test-mutants test-platforms endurance check-drift format clean compile_commands.json
 #                           test-api test-random screenshots settings fuzz-binaries fuzz-corpus fuzz-coverage
 # Settings: PROFILE=release|asan|tsan|valgrind, V=1 shows commands, ONLY=PATTERN narrows tests and lint.
 MAKEFLAGS += -rR --no-print-directory
@@ -324,6 +324,12 @@ test-mutants:
 	$(Q)$(MAKE) build $(OUT)/tests/faults/run
 	$(Q)tests/faults/run-mutants $(MUTANTS)
 
+# On other Debian releases, with other servers, for another processor; writes the table of docs/platforms.md.
+.PHONY: test-platforms
+test-platforms:
+	$(Q)tools/install-packages platforms
+	$(Q)tools/test-platforms $(PLATFORMS)
+
 # -- fuzzing ---------------------------------------------------------------------------------------
 # ONLY=PATTERN selects targets as it selects tests.
 FUZZ_TARGETS := $(patsubst tests/fuzz/%_fuzz.c,%,$(shell ls tests/fuzz/*_fuzz.c | $(wanted)))
@@ -477,6 +483,7 @@ help:
 	@echo '                  ONLY=PATTERN runs the tests whose path matches'
 	@echo 'make test-long    load, endurance and scale tests, which need the machine to themselves'
 	@echo 'make test-mutants checks that the fault tests find injected bugs'
+	@echo 'make test-platforms runs the tests on other Debian releases and with other servers, as root'
 	@echo 'make endurance    checks that nothing grows or slows down in ENDURANCE_SECONDS of load and faults'
 	@echo '                  TEST_LONG=1 runs the long form of these three'
 	@echo 'make build        builds the programs into build/bin; make clean removes build'

@@ -230,7 +230,7 @@ static bool open_connections(struct actor *actor, const struct actor_options *op
                                             .closure = actor}))
         return false;
     actor->bus = bus_connect(&(struct bus_options){
-        .url = options->bus_url, .name = options->name, .tls = options->bus_tls});
+        .url = options->bus_url, .name = options->name, .settings = options->bus_settings});
     return actor->bus != NULL;
 }
 

@@ -54,7 +54,7 @@ struct actor_options {
     struct actor_metrics *metrics; /* shared by all actors of the process */
     const char *name;              /* "conversation-0": how the bus and the database show it */
     const char *bus_url;           /* never logged */
-    const struct bus_tls *bus_tls;
+    const struct bus_settings *bus_settings;
     const char *database_url; /* never logged */
     const char *cell;         /* whose subjects it serves; NULL: main */
     bool is_first;            /* does the upkeep; answers service discovery */

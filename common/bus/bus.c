@@ -46,9 +46,9 @@ struct bus *bus_connect(const struct bus_options *options)
     char why[BUS_WHY];
 
     bus->options = *options;
-    if (options->tls != NULL) {
-        bus->tls = *options->tls;
-        bus->options.tls = &bus->tls;
+    if (options->settings != NULL) {
+        bus->settings = *options->settings;
+        bus->options.settings = &bus->settings;
     }
     bus->inbox_prefix = strdup(options->inbox_prefix != NULL ? options->inbox_prefix : "_INBOX");
     must(bus->inbox_prefix != NULL);
@@ -101,7 +101,7 @@ const char *bus_trouble_text(enum bus_trouble trouble)
 {
     static const char *const texts[] = {
         [BUS_UNREACHABLE] = "the bus is unreachable",
-        [BUS_DENIED] = "the bus refused the user or the password",
+        [BUS_DENIED] = "the bus refused the credentials",
         [BUS_SMALL] = "max_payload of the bus is below 8MB",
         [BUS_UP] = NULL,
     };

@@ -6,7 +6,8 @@
  *         subscriptions.c      mailboxes, and the messages that come for them
  *         requests.c           requests in bundles, and the replies to them
  *         dialer.c             makes a connection: looks up names, tries addresses
- *           options.c            the options of nats.c; bus_url.c reads NATS_URL
+ *           options.c            the options of nats.c; bus_url.c reads NATS_URL, creds.c
+ *                                NATS_CREDS_FILE
  *       replies.c            replies to messages, collected until the end of a step
  *         link.c               one connection of nats.c
  *         message.c            a message that has come, alone or in a bundle
@@ -29,7 +30,7 @@ struct bus_call {
 
 struct bus {
     struct bus_options options;
-    struct bus_tls tls;
+    struct bus_settings settings;
     char *inbox_prefix;
     struct bus_links links;
     struct bus_subscriptions subscriptions;

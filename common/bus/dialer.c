@@ -80,7 +80,7 @@ static void note_failure(struct dial *dial, const struct candidate *to, natsStat
 
     if (s == NATS_CONNECTION_AUTH_FAILED) {
         dial->trouble = BUS_DENIED;
-        bus_causes_add(dial->causes, to->where, "the user or the password is refused");
+        bus_causes_add(dial->causes, to->where, bus_refusal(dial->dialer->options));
     } else if (s == NATS_MAX_PAYLOAD) {
         dial->trouble = BUS_SMALL;
         (void)snprintf(text, sizeof(text),

@@ -52,12 +52,24 @@ static natsStatus on_attach(void **user_data, void *loop, natsConnection *nats, 
     return NATS_OK;
 }
 
+/* Before 3.10 nats.c does so itself, after on_read(). */
+static void close_socket(natsSock socket)
+{
+#if NATS_VERSION_NUMBER >= 0x030A00
+    natsConnection_ProcessCloseEvent(&socket);
+#endif
+}
+
 /* Called only to stop reading: the link is lost or closed. */
 static natsStatus on_read(void *user_data, bool add)
 {
     struct bus_link *link = user_data;
-    if (!add)
+    const natsSock socket = atomic_load(&link->socket);
+
+    if (!add) {
         set_socket(link, -1);
+        close_socket(socket);
+    }
     return NATS_OK;
 }
 
@@ -153,8 +165,20 @@ natsStatus link_connect(struct bus_link *link, natsOptions *options)
     return natsConnection_Connect(&link->nats, options);
 }
 
+/* Lets nats.c meet the end of its socket. Otherwise it would wait half a second for the server to
+   answer a ping, if it still has something to write, and since 3.13 always. */
+static void end_socket(struct bus_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+    (void)shutdown(atomic_load(&link->socket), SHUT_RDWR);
+    pthread_mutex_unlock(&link->lock);
+    while (link_can_call(link))
+        link_read(link);
+}
+
 void link_close(struct bus_link *link)
 {
+    end_socket(link);
     natsConnection_Close(link->nats);
     while (sem_wait(&link->closed) != 0)
         ; /* interrupted by a signal */
@@ -162,6 +186,9 @@ void link_close(struct bus_link *link)
 
 void link_release(struct bus_link *link)
 {
+#if NATS_VERSION_NUMBER >= 0x030B00
+    natsConnection_ProcessDetachedEvent(link->nats); /* another reference to it, for event loops */
+#endif
     natsConnection_Destroy(link->nats);
     link->nats = NULL;
     link->n_released++;

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/bus/creds.h"
+
 enum {
     /* A silent server is given up when the second ping is due and the first has no answer: after 15 s
        at most. */
@@ -21,12 +23,12 @@ static bool is_given(const char *text)
 
 bool bus_wants_tls(const struct bus_options *options, const struct bus_server *server)
 {
-    const struct bus_tls *tls = options->tls;
+    const struct bus_settings *settings = options->settings;
 
-    if (server->tls || tls == NULL)
+    if (server->tls || settings == NULL)
         return server->tls;
-    return is_given(tls->ca_file) || is_given(tls->cert_file) || is_given(tls->key_file) ||
-           is_given(tls->host);
+    return is_given(settings->ca_file) || is_given(settings->cert_file) ||
+           is_given(settings->key_file) || is_given(settings->tls_host);
 }
 
 /* Without the place in the source of nats.c. */
@@ -53,33 +55,50 @@ static natsStatus refuse_file(const char *name, const char *path, natsStatus s, 
     return NATS_SSL_ERROR;
 }
 
-static natsStatus load_files(natsOptions *options, const struct bus_tls *tls, char why[BUS_WHY])
+static natsStatus load_files(natsOptions *options, const struct bus_settings *settings,
+                             char why[BUS_WHY])
 {
     natsStatus s = NATS_OK;
-    if (is_given(tls->ca_file)) {
-        s = natsOptions_LoadCATrustedCertificates(options, tls->ca_file);
-        s = refuse_file("NATS_CA_FILE", tls->ca_file, s, why);
+    if (is_given(settings->ca_file)) {
+        s = natsOptions_LoadCATrustedCertificates(options, settings->ca_file);
+        s = refuse_file("NATS_CA_FILE", settings->ca_file, s, why);
     }
-    if (s == NATS_OK && (is_given(tls->cert_file) || is_given(tls->key_file))) {
-        s = refuse_file("NATS_KEY_FILE", tls->key_file, NATS_OK, why);
+    if (s == NATS_OK && (is_given(settings->cert_file) || is_given(settings->key_file))) {
+        s = refuse_file("NATS_KEY_FILE", settings->key_file, NATS_OK, why);
         if (s != NATS_OK)
             return s;
-        s = natsOptions_LoadCertificatesChain(options, tls->cert_file, tls->key_file);
-        s = refuse_file("NATS_CERT_FILE", tls->cert_file, s, why);
+        s = natsOptions_LoadCertificatesChain(options, settings->cert_file, settings->key_file);
+        s = refuse_file("NATS_CERT_FILE", settings->cert_file, s, why);
     }
     return s;
 }
 
 /* The server's certificate is always verified. */
-static natsStatus set_tls(natsOptions *options, const struct bus_tls *tls, const char *host,
-                          char why[BUS_WHY])
+static natsStatus set_tls(natsOptions *options, const struct bus_settings *settings,
+                          const char *host, char why[BUS_WHY])
 {
     natsStatus s = natsOptions_SetSecure(options, true);
     if (s == NATS_OK)
         s = natsOptions_SetWriteDeadline(options, WRITE_DEADLINE_MS);
     if (s == NATS_OK)
-        s = natsOptions_SetExpectedHostname(options, is_given(tls->host) ? tls->host : host);
-    return s == NATS_OK ? load_files(options, tls, why) : s;
+        s = natsOptions_SetExpectedHostname(
+            options, is_given(settings->tls_host) ? settings->tls_host : host);
+    return s == NATS_OK ? load_files(options, settings, why) : s;
+}
+
+static natsStatus set_creds(natsOptions *options, const char *path, const struct bus_server *server,
+                            char why[BUS_WHY])
+{
+    const natsStatus s = refuse_file("NATS_CREDS_FILE", path, NATS_OK, why);
+    const char *wrong;
+
+    if (s != NATS_OK)
+        return s;
+    wrong = server->user != NULL ? "is given, and NATS_URL has a user: keep one of them"
+                                 : creds_set(options, path);
+    if (wrong != NULL)
+        (void)snprintf(why, BUS_WHY, "NATS_CREDS_FILE %s", wrong);
+    return wrong == NULL ? NATS_OK : NATS_INVALID_ARG;
 }
 
 /* A lost connection ends, and another is dialed: nats.c would use these options for ever. */
@@ -119,15 +138,25 @@ static natsStatus set_server(natsOptions *o, const struct bus_server *server, co
 natsStatus bus_make_options(const struct bus_options *options, const struct bus_server *server,
                             const char *where, natsOptions **out, char why[BUS_WHY])
 {
-    const struct bus_tls *tls = options->tls != NULL ? options->tls : &(struct bus_tls){NULL};
+    const struct bus_settings *settings =
+        options->settings != NULL ? options->settings : &(struct bus_settings){NULL};
     natsStatus s = natsOptions_Create(out);
     if (s == NATS_OK)
         s = set_server(*out, server, where);
     if (s == NATS_OK)
         s = set_behaviour(*out, options->name);
+    if (s == NATS_OK && is_given(settings->creds_file))
+        s = set_creds(*out, settings->creds_file, server, why);
     if (s == NATS_OK && bus_wants_tls(options, server))
-        s = set_tls(*out, tls, server->host, why);
+        s = set_tls(*out, settings, server->host, why);
     return s;
+}
+
+const char *bus_refusal(const struct bus_options *options)
+{
+    const char *const path = options->settings != NULL ? options->settings->creds_file : NULL;
+
+    return is_given(path) ? creds_refusal(path) : "the user or the password is refused";
 }
 
 bool bus_can_use(const struct bus_options *options, char why[BUS_WHY])

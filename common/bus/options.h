@@ -22,5 +22,7 @@ bool bus_wants_tls(const struct bus_options *options, const struct bus_server *s
 natsStatus bus_make_options(const struct bus_options *options, const struct bus_server *server,
                             const char *where, natsOptions **out, char why[BUS_WHY]);
 const char *bus_error_text(natsStatus s); /* of this thread's last call */
+/* What to say of a server that does not let us in. */
+const char *bus_refusal(const struct bus_options *options);
 
 #endif

@@ -199,7 +199,7 @@ static bool open_bus(struct edge *edge)
     struct bus_options bus = {
         .url = options->nats_url,
         .name = options->name,
-        .tls = options->nats_tls,
+        .settings = options->bus_settings,
         .inbox_prefix = options->inbox_prefix,
         .on_link = post_link,
         .closure = edge,

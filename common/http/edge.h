@@ -45,7 +45,7 @@ struct edge_hooks {
 struct edge_options {
     const char *name; /* on the bus: program and replica */
     const char *nats_url;
-    const struct bus_tls *nats_tls;
+    const struct bus_settings *bus_settings;
     const char *inbox_prefix; /* of our user on the bus */
     int64_t command_timeout_ms;
     unsigned bus_timeout_ms; /* without a heartbeat for this long, requests are refused */

@@ -141,7 +141,7 @@ static bool open_program(const struct process *process, void *closure)
     configure_http();
     options = (struct edge_options){.name = process->name,
                                     .nats_url = process->bus_url,
-                                    .nats_tls = process->bus_tls,
+                                    .bus_settings = process->bus_settings,
                                     .inbox_prefix = bus_user_inbox(program->user),
                                     .command_timeout_ms = config.command_timeout_ms,
                                     .bus_timeout_ms = program->bus_timeout_ms,

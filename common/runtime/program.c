@@ -21,7 +21,7 @@
 
 struct config {
     const char *bus_url;
-    struct bus_tls bus_tls;
+    struct bus_settings bus_settings;
     const char *admin_address, *log_level, *instance;
     int64_t admin_port;
     struct trace_settings trace;
@@ -37,7 +37,7 @@ static const struct setting settings[] = {
      .meaning =
          "NATS URL with credentials, nats://USER:PASSWORD@HOST:PORT, or several separated by "
          "commas; USER and PASSWORD are percent-encoded"},
-    BUS_TLS_SETTINGS(struct config, bus_tls),
+    BUS_SETTINGS(struct config, bus_settings),
     {.name = "ADMIN_ADDRESS",
      .type = SETTING_ADDRESS,
      AT(admin_address),
@@ -244,8 +244,8 @@ static void wait_for_end(const sigset_t *ends)
 static void watch_certificates(void)
 {
     certificates_open();
-    certificates_watch("nats_authorities", config.bus_tls.ca_file);
-    certificates_watch("nats_client", config.bus_tls.cert_file);
+    certificates_watch("nats_authorities", config.bus_settings.ca_file);
+    certificates_watch("nats_client", config.bus_settings.cert_file);
     certificates_watch("collector_authorities", config.trace.ca_file);
 }
 
@@ -265,7 +265,7 @@ static int run(void)
     process.name = name;
     process.instance = config.instance;
     process.bus_url = config.bus_url;
-    process.bus_tls = &config.bus_tls;
+    process.bus_settings = &config.bus_settings;
     metrics_name_cell(process.cell);
     watch_certificates();
     /* The trace starts a thread, so it follows open(). */

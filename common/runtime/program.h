@@ -26,7 +26,7 @@ struct process {
     const char *name;     /* program and replica: "webhook-0" */
     const char *instance; /* only the replica */
     const char *bus_url;  /* never logged */
-    const struct bus_tls *bus_tls;
+    const struct bus_settings *bus_settings;
     const char *database_url; /* never logged; NULL: the program has no database */
     const char *cell;         /* its cell; NULL: `main`, or it belongs to none */
     bool logs_all;            /* LOG_LEVEL is debug */

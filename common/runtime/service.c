@@ -117,7 +117,7 @@ static bool start_actors(struct running *self, const struct service *service, co
         .metrics = self->metrics,
         .name = name,
         .bus_url = self->process.bus_url,
-        .bus_tls = self->process.bus_tls,
+        .bus_settings = self->process.bus_settings,
         .database_url = self->process.database_url,
         .cell = self->process.cell,
     };

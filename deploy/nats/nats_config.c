@@ -1,7 +1,7 @@
 /*
  * nats-config - prints the users of nats-server with their permissions, from proto/subject.def.
  *
- *     nats-config [--second] [--cell NAME]... [--passwords STEM]
+ *     nats-config [--second] [--cell NAME]... [--passwords STEM | --nsc]
  *     nats-config --version
  *
  *     --second           every user twice: gateway-2 may do the same as gateway, so that programs
@@ -12,6 +12,8 @@
  *                        default they are variables, $NATS_GATEWAY_PASSWORD,
  *                        $NATS_GATEWAY_2_PASSWORD, ..., which the server finds in its configuration
  *                        or environment
+ *     --nsc              instead of a configuration, a command line of nsc for each user, for a server
+ *                        whose users have JWTs
  *
  * The server's own file includes the output. A service may publish to an inbox only what replies to
  * its own commands. To any other reply subject, which a stock client chose, it may reply once, over
@@ -31,7 +33,7 @@
 enum { PASSWORD_MAX = 256, PATH_LIMIT = 4096, CELLS_MAX = 64 };
 
 struct options {
-    bool second;
+    bool second, nsc;
     const char *stem;             /* NULL: passwords are variables */
     const char *cells[CELLS_MAX]; /* the first is main */
     size_t n_cells;
@@ -42,6 +44,13 @@ struct whom {
     enum bus_user user;
     const char *const *cells;
     size_t n_cells;
+    bool for_nsc;
+};
+
+/* Subjects, of which `n` are printed. */
+struct list {
+    const char *option; /* of nsc; NULL: for the server's file */
+    int n;
 };
 
 /* -- passwords --------------------------------------------------------------------------------- */
@@ -98,37 +107,57 @@ static bool print_user(const char *stem, const char *name)
 
 /* -- permissions ------------------------------------------------------------------------------- */
 
-static void print_item(int *n, const char *subject, const char *rest)
+static struct list begin_list(const struct whom *whom, const char *of, const char *option)
 {
-    printf("%s          \"%s%s\"\n", (*n)++ == 0 ? "allow: [\n" : "", subject, rest);
+    if (!whom->for_nsc)
+        printf("        %s: { ", of);
+    return (struct list){.option = whom->for_nsc ? option : NULL};
 }
 
-static void close_list(int n)
+static void print_item(struct list *list, const char *subject, const char *rest)
 {
-    puts(n == 0 ? "deny: \">\" }" : "        ] }");
+    const bool is_first = list->n++ == 0;
+
+    if (list->option == NULL)
+        printf("%s          \"%s%s\"\n", is_first ? "allow: [\n" : "", subject, rest);
+    else if (is_first)
+        printf(" --allow-%s '%s%s", list->option, subject, rest);
+    else
+        printf(",%s%s", subject, rest);
+}
+
+static void close_list(const struct list *list)
+{
+    if (list->option == NULL)
+        puts(list->n == 0 ? "deny: \">\" }" : "        ] }");
+    else if (list->n == 0)
+        printf(" --deny-%s '>'", list->option);
+    else
+        putchar('\'');
 }
 
 /* Replies to requests for that subject, in the inbox of a user. */
-static void print_reply(enum bus_user asker, const char *subject, int *n)
+static void print_reply(enum bus_user asker, const char *subject, struct list *list)
 {
     char rest[CELL_SUBJECT_CAPACITY + 8];
 
     snprintf(rest, sizeof(rest), ".*.%s.*", subject);
-    print_item(n, bus_user_inbox(asker), rest);
+    print_item(list, bus_user_inbox(asker), rest);
 }
 
-static void print_replies(const struct bus_permission *mailbox, const char *subject, int *n)
+static void print_replies(const struct bus_permission *mailbox, const char *subject,
+                          struct list *list)
 {
     for (enum bus_user asker = 0; asker < BUS_USER_COUNT; asker++)
         if (bus_user_asks_at(asker, mailbox))
-            print_reply(asker, subject, n);
+            print_reply(asker, subject, list);
 }
 
-static void print_clock_replies(int *n)
+static void print_clock_replies(struct list *list)
 {
     for (enum bus_user asker = 0; asker < BUS_USER_COUNT; asker++)
         if (bus_user_checks_clock(asker))
-            print_reply(asker, BUS_CLOCK_SUBJECT, n);
+            print_reply(asker, BUS_CLOCK_SUBJECT, list);
 }
 
 /* The number of cells in which a subject has different names. */
@@ -137,7 +166,8 @@ static size_t count_cells(const struct whom *whom, const struct bus_permission *
     return subject_is_of_cell(permission->subject) ? whom->n_cells : 1;
 }
 
-static void print_sent(const struct whom *whom, const struct bus_permission *permission, int *n)
+static void print_sent(const struct whom *whom, const struct bus_permission *permission,
+                       struct list *list)
 {
     char in_cell[CELL_SUBJECT_CAPACITY];
 
@@ -145,50 +175,50 @@ static void print_sent(const struct whom *whom, const struct bus_permission *per
         const char *subject = subject_in_cell(permission->subject, whom->cells[i], in_cell);
 
         if (permission->senders >> whom->user & 1)
-            print_item(n, subject, "");
+            print_item(list, subject, "");
         if (permission->kind == BUS_MAILBOX && permission->listeners >> whom->user & 1)
-            print_replies(permission, subject, n);
+            print_replies(permission, subject, list);
     }
 }
 
 static void print_publish(const struct whom *whom)
 {
     const enum bus_user user = whom->user;
-    int n = 0;
+    struct list list = begin_list(whom, "publish", "pub");
 
-    fputs("        publish: { ", stdout);
     for (size_t i = 0; i < n_bus_permissions; i++)
-        print_sent(whom, &bus_permissions[i], &n);
+        print_sent(whom, &bus_permissions[i], &list);
     if (bus_user_discovers(user))
-        print_item(&n, "$SRV", ".>");
+        print_item(&list, "$SRV", ".>");
     if (bus_user_checks_clock(user))
-        print_item(&n, BUS_CLOCK_SUBJECT, "");
+        print_item(&list, BUS_CLOCK_SUBJECT, "");
     if (user == BUS_USER_ACCESS)
-        print_clock_replies(&n);
+        print_clock_replies(&list);
     if (bus_user_reads_stats(user))
-        print_item(&n, BUS_STATS_SUBJECT, "");
+        print_item(&list, BUS_STATS_SUBJECT, "");
     if (bus_user_asks(user))
-        print_item(&n, bus_user_inbox(user), ".>"); /* for the heartbeat */
-    close_list(n);
+        print_item(&list, bus_user_inbox(user), ".>"); /* for the heartbeat */
+    close_list(&list);
 }
 
 /* Requests to all services, to all of one name, or to one process of it. Only the last subject ends
    with a wildcard: nats-server 2.9 considers "$SRV.>" a subset of "$SRV.*". */
-static void print_discovery(enum bus_user user, int *n)
+static void print_discovery(enum bus_user user, struct list *list)
 {
     const char *name = bus_user_name(user);
     char subject[64];
 
     for (size_t i = 0; i < BUS_DISCOVERY_VERBS; i++)
-        print_item(n, bus_discovery_verbs[i], "");
+        print_item(list, bus_discovery_verbs[i], "");
     snprintf(subject, sizeof(subject), ".%s", name);
-    print_item(n, "$SRV.*", subject);
+    print_item(list, "$SRV.*", subject);
     snprintf(subject, sizeof(subject), ".%s.*", name);
-    print_item(n, "$SRV.*", subject);
+    print_item(list, "$SRV.*", subject);
 }
 
 /* "SUBJECT GROUP" permits only that queue group. */
-static void print_heard(const struct whom *whom, const struct bus_permission *permission, int *n)
+static void print_heard(const struct whom *whom, const struct bus_permission *permission,
+                        struct list *list)
 {
     const bool has_group = permission->kind != BUS_NOTICE;
     char in_cell[CELL_SUBJECT_CAPACITY], rest[64];
@@ -196,23 +226,22 @@ static void print_heard(const struct whom *whom, const struct bus_permission *pe
     snprintf(rest, sizeof(rest), "%s%s", has_group ? " " : "",
              has_group ? bus_user_name(whom->user) : "");
     for (size_t i = 0; i < count_cells(whom, permission); i++)
-        print_item(n, subject_in_cell(permission->subject, whom->cells[i], in_cell), rest);
+        print_item(list, subject_in_cell(permission->subject, whom->cells[i], in_cell), rest);
 }
 
 static void print_subscribe(const struct whom *whom)
 {
     const enum bus_user user = whom->user;
-    int n = 0;
+    struct list list = begin_list(whom, "subscribe", "sub");
 
-    fputs("        subscribe: { ", stdout);
     for (size_t i = 0; i < n_bus_permissions; i++)
         if (bus_permissions[i].listeners >> user & 1)
-            print_heard(whom, &bus_permissions[i], &n);
+            print_heard(whom, &bus_permissions[i], &list);
     if (bus_user_answers(user))
-        print_discovery(user, &n);
+        print_discovery(user, &list);
     if (bus_user_asks(user))
-        print_item(&n, bus_user_inbox(user), ".>");
-    close_list(n);
+        print_item(&list, bus_user_inbox(user), ".>");
+    close_list(&list);
 }
 
 static void print_permissions(const struct whom *whom)
@@ -227,6 +256,29 @@ static void print_permissions(const struct whom *whom)
 
 /* -- users ------------------------------------------------------------------------------------- */
 
+/* `whom` NULL: the administrator. */
+static bool print_for_server(const char *stem, const char *name, const struct whom *whom)
+{
+    if (!print_user(stem, name))
+        return false;
+    if (whom != NULL)
+        print_permissions(whom);
+    puts("    }");
+    return true;
+}
+
+static void print_for_nsc(const char *name, const struct whom *whom)
+{
+    printf("nsc add user --name %s", name);
+    if (whom != NULL) {
+        print_publish(whom);
+        print_subscribe(whom);
+    }
+    if (whom != NULL && bus_user_answers(whom->user))
+        fputs(" --allow-pub-response=1 --response-ttl 1m", stdout);
+    putchar('\n');
+}
+
 /* Prints a user, and a second one with another password if requested. NULL: the administrator. */
 static bool print_one(const struct options *options, const char *name, const struct whom *whom)
 {
@@ -234,11 +286,12 @@ static bool print_one(const struct options *options, const char *name, const str
 
     snprintf(second, sizeof(second), "%s-2", name);
     for (int i = 0; i < (options->second ? 2 : 1); i++) {
-        if (!print_user(options->stem, i == 0 ? name : second))
+        const char *const who = i == 0 ? name : second;
+
+        if (options->nsc)
+            print_for_nsc(who, whom);
+        else if (!print_for_server(options->stem, who, whom))
             return false;
-        if (whom != NULL)
-            print_permissions(whom);
-        puts("    }");
     }
     return true;
 }
@@ -248,7 +301,7 @@ static bool print_of_cell(const struct options *options, const char *const *cell
     char name[64];
 
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
-        const struct whom whom = {user, cell, 1};
+        const struct whom whom = {user, cell, 1, options->nsc};
 
         snprintf(name, sizeof(name), "%s-%s", *cell, bus_user_name(user));
         if (bus_user_is_of_cell(user) && !print_one(options, name, &whom))
@@ -259,12 +312,14 @@ static bool print_of_cell(const struct options *options, const char *const *cell
 
 static bool print_all(const struct options *options)
 {
-    fputs("# Made by nats-config from proto/subject.def.\nauthorization {\n  users: [\n", stdout);
+    fputs("# Made by nats-config from proto/subject.def.\n", stdout);
+    if (!options->nsc)
+        fputs("authorization {\n  users: [\n", stdout);
     if (!print_one(options, "admin", NULL))
         return false;
     for (enum bus_user user = 0; user < BUS_USER_COUNT; user++) {
         const struct whom whom = {user, options->cells,
-                                  bus_user_is_of_cell(user) ? 1 : options->n_cells};
+                                  bus_user_is_of_cell(user) ? 1 : options->n_cells, options->nsc};
 
         if (!print_one(options, bus_user_name(user), &whom))
             return false;
@@ -272,7 +327,8 @@ static bool print_all(const struct options *options)
     for (size_t i = 1; i < options->n_cells; i++)
         if (!print_of_cell(options, &options->cells[i]))
             return false;
-    puts("  ]\n}");
+    if (!options->nsc)
+        puts("  ]\n}");
     return true;
 }
 
@@ -293,12 +349,14 @@ static bool read_options(int argc, char **argv, struct options *out)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--second") == 0)
             out->second = true;
+        else if (strcmp(argv[i], "--nsc") == 0)
+            out->nsc = true;
         else if (i + 1 < argc && strcmp(argv[i], "--passwords") == 0)
             out->stem = argv[++i];
         else if (i + 1 == argc || strcmp(argv[i], "--cell") != 0 || !add_cell(out, argv[++i]))
             return false;
     }
-    return true;
+    return !out->nsc || out->stem == NULL;
 }
 
 int main(int argc, char **argv)
@@ -308,7 +366,8 @@ int main(int argc, char **argv)
     if (argc == 2 && strcmp(argv[1], "--version") == 0)
         return version_print();
     if (!read_options(argc, argv, &options)) {
-        fputs("usage: nats-config [--second] [--cell NAME]... [--passwords STEM] | --version\n",
+        fputs("usage: nats-config [--second] [--cell NAME]... [--passwords STEM | --nsc] | "
+              "--version\n",
               stderr);
         return 2;
     }

@@ -31,6 +31,8 @@ static natsStatus connect_bus(natsOptions **options, natsConnection **bus)
         s = natsOptions_LoadCATrustedCertificates(*options, getenv("NATS_CA_FILE"));
     if (s == NATS_OK && getenv("NATS_CA_FILE") != NULL)
         s = natsOptions_SetSecure(*options, true);
+    if (s == NATS_OK && getenv("NATS_CREDS_FILE") != NULL)
+        s = natsOptions_SetUserCredentialsFromFiles(*options, getenv("NATS_CREDS_FILE"), NULL);
     return s == NATS_OK ? natsConnection_Connect(bus, *options) : s;
 }
 

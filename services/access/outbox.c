@@ -330,7 +330,7 @@ static bool open_links(struct outbox *self, const struct process *process)
     self->bus = bus_connect(&(struct bus_options){
         .url = process->bus_url,
         .name = process->name,
-        .tls = process->bus_tls,
+        .settings = process->bus_settings,
         .inbox_prefix = bus_user_inbox(BUS_USER_ACCESS),
     });
     return self->db != NULL && self->bus != NULL;

@@ -247,7 +247,7 @@ static bool open_links(struct sealer *self, const struct process *process)
     self->bus = bus_connect(&(struct bus_options){
         .url = process->bus_url,
         .name = process->name,
-        .tls = process->bus_tls,
+        .settings = process->bus_settings,
     });
     return self->db != NULL && self->bus != NULL;
 }

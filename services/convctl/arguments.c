@@ -371,8 +371,8 @@ void help_print(FILE *to, const char *group)
         if (group == NULL || strcmp(group, convctl_calls[i].group) == 0)
             print_call(to, &convctl_calls[i]);
     }
-    fputs("\nThe bus is found by NATS_URL, NATS_URL_FILE or --nats; NATS_CA_FILE names its CA "
-          "certificates.\n"
+    fputs("\nThe bus is found by NATS_URL, NATS_URL_FILE or --nats; NATS_CA_FILE names its CA\n"
+          "certificates, and NATS_CREDS_FILE a credentials file.\n"
           "A password in --nats can be seen by all users of the machine: use NATS_URL or\n"
           "NATS_URL_FILE instead.\n"
           "Prints one JSON value (audit export: one on each line) and exits 0, or\n"

@@ -235,7 +235,7 @@ struct bus_client *bus_client_open(const struct bus_client_request *request, str
     const struct bus_options options = {
         .url = request->nats_url,
         .name = "convctl",
-        .tls = request->bus_tls,
+        .settings = request->bus_settings,
         .inbox_prefix = bus_user_inbox(BUS_USER_OPERATOR),
     };
     struct bus_client *client = heap_zeroed(1, sizeof(*client));

@@ -15,7 +15,7 @@
 
 struct bus_client_request {
     const char *nats_url;
-    const struct bus_tls *bus_tls;
+    const struct bus_settings *bus_settings;
     const char *subject;
     const char *organization; /* NULL = none */
     struct str body;

@@ -23,7 +23,7 @@ enum { EXIT_REFUSED = 1, EXIT_USAGE = 2 };
 
 struct convctl_config {
     const char *nats_url;
-    struct bus_tls bus_tls;
+    struct bus_settings bus_settings;
     const char *cell_databases;
 };
 
@@ -34,7 +34,7 @@ static const struct setting settings[] = {
      .fallback = "",
      .secret = true,
      .meaning = "NATS URL; may contain credentials"},
-    BUS_TLS_SETTINGS(struct convctl_config, bus_tls),
+    BUS_SETTINGS(struct convctl_config, bus_settings),
     {.name = "CELL_DATABASES",
      .type = SETTING_STRING,
      .offset = offsetof(struct convctl_config, cell_databases),
@@ -111,7 +111,7 @@ static int run(const struct arguments *arguments, const struct convctl_config *c
     enum status st;
     struct bus_client_request request = {
         .nats_url = arguments->nats_url != NULL ? arguments->nats_url : config->nats_url,
-        .bus_tls = &config->bus_tls,
+        .bus_settings = &config->bus_settings,
         .subject = arguments->call->subject,
         .organization = arguments->organization,
         .only_reads = kind >= CONVCTL_READS,

@@ -202,7 +202,7 @@ static enum status start_sender(const struct process *process, void *closure)
     sender = sender_start(&(struct sender_options){
         .name = process->name,
         .bus_url = process->bus_url,
-        .bus_tls = process->bus_tls,
+        .bus_settings = process->bus_settings,
         .database_url = process->database_url,
         .cell = process->cell,
         .dns_servers = config->dns_server[0] != '\0' ? config->dns_server : NULL,

@@ -302,7 +302,7 @@ static bool open_parts(struct sender *sender)
     sender->bus = bus_connect(&(struct bus_options){
         .url = options->bus_url,
         .name = options->name,
-        .tls = options->bus_tls,
+        .settings = options->bus_settings,
     });
     if (sender->bus != NULL)
         bus_listen(sender->bus, subject_in_cell(SUBJECT_NOTICE_EVENTS, options->cell, subject),

@@ -23,7 +23,7 @@
 struct sender_options {
     const char *name, *bus_url, *database_url;
     const char *cell; /* whose notices it receives; NULL: main */
-    const struct bus_tls *bus_tls;
+    const struct bus_settings *bus_settings;
     const char *dns_servers, *ca_file; /* NULL = the system's */
     int slots;                         /* deliveries claimed at a time */
     int claim_ms;                      /* a claim that is not renewed for this long expires */

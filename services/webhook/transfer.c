@@ -27,9 +27,11 @@ static enum failure classify_status(int status)
     return status >= 500 && status < 600 ? FAILURE_HTTP_5XX : FAILURE_HTTP_OTHER;
 }
 
+enum { TOO_LARGE = 100 }; /* CURLE_TOO_LARGE, since 8.6 */
+
 enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
 {
-    switch (code) {
+    switch ((int)code) {
     case CURLE_OK:
         return classify_status(attempt->http_status);
     case CURLE_OPERATION_TIMEDOUT:
@@ -49,8 +51,9 @@ enum failure transfer_failure(CURLcode code, const struct attempt *attempt)
         return attempt->tls_us >= 0 ? FAILURE_CLOSED : FAILURE_TLS;
     case CURLE_OUT_OF_MEMORY:
     case CURLE_BAD_FUNCTION_ARGUMENT:
+    case TOO_LARGE:
         /* libcurl returns these for a header line that is too long or malformed. Their literal
-           meanings are ruled out: either would have ended the process. */
+           meanings are ruled out: each would have ended the process. */
         return attempt->tls_us >= 0 ? FAILURE_PROTOCOL : FAILURE_INTERNAL;
     case CURLE_WEIRD_SERVER_REPLY:
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -121,15 +124,21 @@ static void note_answer(struct transfer *transfer)
         attempt->due_us = due_us;
 }
 
+/* Called for each line, among them the status line and the empty one. Newer versions of libcurl take a
+   first header line that continues none. */
 static size_t on_header(char *bytes, size_t size, size_t n, void *closure)
 {
     struct transfer *transfer = closure;
+    const char first = n > 0 ? bytes[0] : '\0';
+    const bool is_end = first == '\r' || first == '\n', goes_on = first == ' ' || first == '\t';
 
     transfer->headers_n += n;
-    transfer->headers_are_too_large = transfer->headers_n > HEADERS_MAX;
-    if (transfer->headers_are_too_large)
+    transfer->headers_are_bad =
+        transfer->headers_n > HEADERS_MAX || (goes_on && transfer->lines == 1);
+    if (transfer->headers_are_bad)
         return 0;
-    if (n > 0 && (bytes[0] == '\r' || bytes[0] == '\n'))
+    transfer->lines = is_end ? 0 : transfer->lines + 1;
+    if (is_end)
         note_answer(transfer);
     return n;
 }
@@ -285,7 +294,7 @@ enum failure transfer_classify(struct transfer *transfer, CURLcode code)
         return FAILURE_BLOCKED;
     if (transfer->is_answered)
         return classify_status(transfer->attempt->http_status);
-    if (transfer->headers_are_too_large)
+    if (transfer->headers_are_bad)
         return FAILURE_PROTOCOL;
     return transfer_failure(code, transfer->attempt);
 }

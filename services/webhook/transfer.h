@@ -34,12 +34,13 @@ struct transfer {
     CURL *easy; /* from set-up on */
     struct curl_slist *headers, *connect_to;
     struct ca_bundle *bundle;
-    int fd;                     /* connected; -1 once libcurl has it */
-    size_t headers_n;           /* bytes of the response's headers so far */
-    bool headers_are_too_large; /* more than 16 KB */
-    bool is_requesting;         /* a part of the request may have been sent */
-    bool is_answered;           /* the headers of the final response are complete */
-    bool was_blocked;           /* libcurl was about to connect to another address */
+    int fd;               /* connected; -1 once libcurl has it */
+    size_t headers_n;     /* bytes of the response's headers so far */
+    size_t lines;         /* of the current response's headers, with its status line */
+    bool headers_are_bad; /* more than 16 KB, or the first continues none */
+    bool is_requesting;   /* a part of the request may have been sent */
+    bool is_answered;     /* the headers of the final response are complete */
+    bool was_blocked;     /* libcurl was about to connect to another address */
 };
 
 struct transfer *transfer_new(void);

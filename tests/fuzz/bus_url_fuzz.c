@@ -1,10 +1,11 @@
 /* URLs of the bus: what is read can be written as a URL again, with the same meaning; a refusal is
-   a short sentence. */
+   a short sentence. And credentials files: what is found can be written into JSON as it is. */
 #include <stdio.h>
 #include <string.h>
 
 #include "common/base/ip.h"
 #include "common/bus/bus_url.h"
+#include "common/bus/creds.h"
 #include "tests/fuzz/fuzz.h"
 
 enum { TEXT_MAX = 1024 };
@@ -60,6 +61,22 @@ static void check(const struct bus_url *url)
     bus_url_release(&again);
 }
 
+static bool is_within(struct str part, struct str text)
+{
+    return part.p >= text.p && part.p + part.n <= text.p + text.n;
+}
+
+static void check_creds(struct str text)
+{
+    struct creds creds;
+
+    if (creds_parse(text, &creds) != NULL)
+        return;
+    must(is_within(creds.jwt, text) && is_within(creds.seed, text) && creds.seed.n == 58);
+    for (size_t i = 0; i < creds.jwt.n; i++)
+        must(creds.jwt.p[i] > ' ' && creds.jwt.p[i] != '"' && creds.jwt.p[i] != '\\');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     char text[TEXT_MAX + 1], why[BUS_URL_WHY] = "";
@@ -67,6 +84,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (n > TEXT_MAX)
         return 0;
+    check_creds((struct str){(const char *)data, n});
     memcpy(text, data, n);
     text[n] = '\0';
     if (bus_url_read(text, &url, why)) {

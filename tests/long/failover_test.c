@@ -99,8 +99,8 @@ static void migrate(void)
     postgres_do(patroni_cluster_admin_url(&cluster, "postgres"), "CREATE DATABASE conversations");
     for (int i = 0; i < N_SERVICES; i++)
         settings = format("%s %s=of-%s", settings, services[i].password_setting, services[i].name);
-    cr_assert_eq(system(format("env %s %s/migrate >/dev/null", settings, stack_setting("BIN_DIR"))),
-                 0);
+    cr_assert_eq(
+        system(format("env %s '%s/migrate' >/dev/null", settings, stack_setting("BIN_DIR"))), 0);
 }
 
 /* From here on, the test's helpers use this deployment instead of the stack. */

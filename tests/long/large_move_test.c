@@ -192,7 +192,7 @@ static void end_beside(struct neighbour *neighbour)
 static void move_to(const struct org *org, const char *cell)
 {
     const int64_t from_us = clock_mono_us();
-    FILE *process = popen(format("%s/convctl cell move %s --to %s --grace 0",
+    FILE *process = popen(format("'%s/convctl' cell move %s --to %s --grace 0",
                                  stack_setting("BIN_DIR"), org->id, cell),
                           "r");
     json_t *moved;

@@ -23,15 +23,15 @@ static void restore(const struct second_deployment *deployment)
     const char *folder = stack_setting("RUN_DIR"), *from = stack_setting("DATABASE_URL");
     const char *server = deployment->database.url;
 
-    run(format("pg_dumpall --roles-only -d '%s' > %s/roles.sql", from, folder));
-    run(format("pg_dump -Fc -d '%s' -f %s/backup", from, folder));
-    run(format("psql -q -d '%s' -f %s/roles.sql", server, folder));
-    run(format("pg_restore --exit-on-error --create -d '%s' %s/backup", server, folder));
+    run(format("pg_dumpall --roles-only -d '%s' > '%s/roles.sql'", from, folder));
+    run(format("pg_dump -Fc -d '%s' -f '%s/backup'", from, folder));
+    run(format("psql -q -d '%s' -f '%s/roles.sql'", server, folder));
+    run(format("pg_restore --exit-on-error --create -d '%s' '%s/backup'", server, folder));
 }
 
 void second_deployment_migrate(const struct second_deployment *deployment)
 {
-    run(format("DATABASE_URL='%s' %s/migrate >/dev/null",
+    run(format("DATABASE_URL='%s' '%s/migrate' >/dev/null",
                second_deployment_database_url(deployment, "postgres"), stack_setting("BIN_DIR")));
 }
 

@@ -1,11 +1,11 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 # Another implementation of the API, in its own folder, as a target. docs/performance.md describes what its program
 # `run` must do. It gets its own PostgreSQL, created and configured like the private stack's.
 
 # A PostgreSQL alone under $1, with a supervisor like the stack's; prints its DATABASE_URL.
 peer_postgres_up() (
   RUN_DIR=$1
-  # shellcheck disable=SC2034 # the parts read these
+  # The parts read these.
   here=$PWD/deploy/local
   die() {
     echo "bench: $*" >&2
@@ -19,8 +19,8 @@ peer_postgres_up() (
   mkdir -p "$RUN_DIR"/{pids,log,start,secrets}
   chmod 700 "$RUN_DIR"/{start,secrets}
   ports_look
-  # shellcheck disable=SC2034
-  PORTS[postgres]=$(free_port)
+  free_port
+  PORTS[postgres]=$REPLY
   postgres_prepare main >&2
   setsid "$BIN_DIR/supervisor" "$RUN_DIR" \
     </dev/null >>"$RUN_DIR/log/supervisor.log" 2>&1 &
@@ -29,6 +29,7 @@ peer_postgres_up() (
     sleep 0.05
   done
   database_url main admin
+  echo "$REPLY"
 )
 
 # peer_up FOLDER: starts the peer and makes it a target.

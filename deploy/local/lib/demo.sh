@@ -8,17 +8,17 @@ demo_create() {
     read=$("$ctl" key create --org "$org" --name "demo, read" --scope read | jq -er .token) &&
     owner=$("$ctl" user create --org "$org" --email "$email" --role owner | jq -er .password) ||
     return
+  quote "$owner"
   printf '%s\n' "ORG_ID=$org" "FULL_KEY=$full" "READ_KEY=$read" \
-    "OWNER_EMAIL=$email" "OWNER_PASSWORD=$(quote "$owner")"
+    "OWNER_EMAIL=$email" "OWNER_PASSWORD=$REPLY"
 }
 
 # Renamed into place when complete: a reader never sees a partial file.
 demo_prepare() {
-  local NATS_URL tls
-  mapfile -t tls < <(tls_bus_settings)
-  NATS_URL=$(nats_url admin)
-  export NATS_URL
-  ! wants_tls || export "${tls[@]}"
+  local NATS_URL tls=() url
+  ! wants_tls || tls=("${TLS_BUS_SETTINGS[@]}")
+  nats_url admin
+  export NATS_URL=$REPLY "${tls[@]}"
   exec 8>"$RUN_DIR/up.lock"
   flock 8
   umask 077
@@ -26,11 +26,14 @@ demo_prepare() {
     demo_create 8>&- >"$RUN_DIR/secrets/demo.new" || die "the demo organization could not be created"
     mv "$RUN_DIR/secrets/demo.new" "$RUN_DIR/secrets/demo"
   fi
+  database_url main admin
+  url=$REPLY
+  cell_databases
   {
-    echo "BASE_URL=http://127.0.0.1:$(port_of gateway)/api/v1"
-    echo "DASHBOARD_URL=http://127.0.0.1:$(port_of dashboard)"
-    printf 'CELL_DATABASES=%q\n' "$(cell_databases)"
-    printf '%q\n' "DATABASE_URL=$(database_url main admin)" "NATS_URL=$NATS_URL" "${tls[@]}"
+    echo "BASE_URL=http://127.0.0.1:${PORTS[gateway]}/api/v1"
+    echo "DASHBOARD_URL=http://127.0.0.1:${PORTS[dashboard]}"
+    printf 'CELL_DATABASES=%q\n' "$REPLY"
+    printf '%q\n' "DATABASE_URL=$url" "NATS_URL=$NATS_URL" "${tls[@]}"
     cat "$RUN_DIR/secrets/demo"
   } >"$RUN_DIR/env.new"
   mv "$RUN_DIR/env.new" "$RUN_DIR/env"

@@ -3,7 +3,7 @@
 
 # SERVICE URL: of its first replica.
 where() {
-  if [[ $(replicas_of "$1") -gt 0 ]]; then
+  if [[ ${REPLICAS[$1]} -gt 0 ]]; then
     echo "$2"
   else
     echo "none: no $1 runs"
@@ -13,19 +13,19 @@ where() {
 describe() {
   local shown=$RUN_DIR dashboard https=
   [[ $RUN_DIR != "$PWD"/* ]] || shown=${RUN_DIR#"$PWD"/}
-  dashboard="http://127.0.0.1:$(port_of dashboard)  (OWNER_EMAIL, OWNER_PASSWORD: see below)"
+  dashboard="http://127.0.0.1:${PORTS[dashboard]}  (OWNER_EMAIL, OWNER_PASSWORD: see below)"
   [[ -z ${PORTS[gateway_tls]-} ]] ||
-    https=$'\n'"              https://127.0.0.1:$(port_of gateway_tls)/api/v1"
+    https=$'\n'"              https://127.0.0.1:${PORTS[gateway_tls]}/api/v1"
   cat <<END
 
-  API         $(where gateway "http://127.0.0.1:$(port_of gateway)/api/v1$https")
+  API         $(where gateway "http://127.0.0.1:${PORTS[gateway]}/api/v1$https")
   dashboard   $(where dashboard "$dashboard")
   keys        $shown/env (and addresses, OWNER_EMAIL, OWNER_PASSWORD), kept private
   logs        $shown/log/NAME.log
   data        $shown/postgres
 
 END
-  [[ $(replicas_of gateway) -eq 0 ]] || describe_first_call
+  [[ ${REPLICAS[gateway]} -eq 0 ]] || describe_first_call
 }
 
 describe_first_call() {

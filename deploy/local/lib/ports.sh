@@ -26,10 +26,6 @@ ports_save() {
   mv "$RUN_DIR/ports.new" "$RUN_DIR/ports"
 }
 
-port_of() {
-  echo "${PORTS[$1]}"
-}
-
 # Finds the ports in use, on any address, for port_is_free.
 ports_look() {
   local port
@@ -52,7 +48,7 @@ ports_are_free() {
   done
 }
 
-# Picks from below the kernel's ephemeral range, so that no client takes the port meanwhile, and never a port that a
+# Sets REPLY to the first of COUNT free ports. Picks from below the kernel's ephemeral range, so that no client takes the port meanwhile, and never a port that a
 # process of ours had before. Several consecutive ports have a range of their own: the caller may use them later,
 # after single ones have been given away. Concurrent stacks with a PORT_SLICE each (0 to 19) never take the port of
 # another stack's process that has just ended and is about to restart.
@@ -66,7 +62,7 @@ free_port() {
     for ((i = 0; i < count; i++)); do
       [[ " ${PORTS[*]-} " != *" $((first + i)) "* ]] || continue 2
     done
-    echo "$first"
+    REPLY=$first
     return
   done
 }
@@ -83,7 +79,8 @@ ports_claim() {
     [[ -z ${CLAIMED[$port]-} ]] ||
       die "$setting and ${CLAIMED[$port]} overlap at port $port (replica i uses the port + i)"
     if ! port_is_free "$port"; then
-      TAKEN+="port $port is in use; choose another, as in $setting=$(free_port "$count")"$'\n'
+      free_port "$count"
+      TAKEN+="port $port is in use; choose another, as in $setting=$REPLY"$'\n'
       return
     fi
     CLAIMED[$port]=$setting
@@ -93,8 +90,7 @@ ports_claim() {
 
 # Unless it was set, the dashboard's port gives way to ports that were.
 dashboard_claim() {
-  local count first=8081 port owner=
-  count=$(replicas_of dashboard)
+  local count=${REPLICAS[dashboard]} first=8081 port owner=
   for ((port = first; port < first + count; port++)); do
     [[ -z ${CLAIMED[$port]-} ]] || owner=${CLAIMED[$port]} first=$((port + 1))
   done
@@ -111,23 +107,27 @@ dashboard_claim() {
 port_keep() {
   local name=$1
   if [[ -z ${PORTS[$name]-} ]] || ! ports_are_free "${PORTS[$name]}" 1; then
-    PORTS[$name]=$(free_port)
+    free_port
+    PORTS[$name]=$REPLY
   fi
   CLAIMED[${PORTS[$name]}]=$name
 }
 
+# CELL SERVICE I
+port_keep_admin() {
+  port_keep "${IN_CELL[$1]}$2-$3"
+}
+
 # The ports that were requested, by a setting or by default.
 ports_requested() {
-  local gateways
   ports_look
   cells_check
   replicas_check
   CLAIMED=() TAKEN=
   unset "PORTS[gateway_tls]"
-  gateways=$(replicas_of gateway)
-  ports_claim gateway "${GATEWAY_PORT:-8080}" "$gateways"
-  [[ ${GATEWAY_TLS_PORT-} == 0 ]] || ports_claim gateway_tls "${GATEWAY_TLS_PORT-}" "$gateways"
-  ports_claim dashboard "${DASHBOARD_PORT-}" "$(replicas_of dashboard)"
+  ports_claim gateway "${GATEWAY_PORT:-8080}" "${REPLICAS[gateway]}"
+  [[ ${GATEWAY_TLS_PORT-} == 0 ]] || ports_claim gateway_tls "${GATEWAY_TLS_PORT-}" "${REPLICAS[gateway]}"
+  ports_claim dashboard "${DASHBOARD_PORT-}" "${REPLICAS[dashboard]}"
   ports_claim postgres "${POSTGRES_PORT-}" 1
   ports_claim nats "${NATS_PORT-}" 1
   [[ -n ${DASHBOARD_PORT-} ]] || dashboard_claim
@@ -136,21 +136,14 @@ ports_requested() {
 
 # Assigns all ports. Requested ones come first, so that no other program of the stack takes them.
 ports_settle() {
-  local service cell i n
+  local cell
   ports_open
   ports_requested
   [[ -n ${POSTGRES_PORT-} ]] || port_keep postgres
   [[ -n ${NATS_PORT-} ]] || port_keep nats
-  for cell in $(cells); do
-    [[ $cell == main ]] || port_keep "$cell-postgres"
+  for cell in "${ALL_CELLS[@]:1}"; do
+    port_keep "$cell-postgres"
   done
-  for service in "${SERVICES[@]}"; do
-    n=$(replicas_of "$service")
-    for cell in $(cells_of "$service"); do
-      for ((i = 0; i < n; i++)); do
-        port_keep "$(in_cell "$cell" "$service-$i")"
-      done
-    done
-  done
+  for_each_replica port_keep_admin
   ports_save
 }

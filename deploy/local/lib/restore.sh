@@ -4,7 +4,7 @@
 restore_prepare() {
   local cell
   tls_prepare
-  for cell in $(cells); do
+  for cell in "${ALL_CELLS[@]}"; do
     postgres_prepare "$cell"
   done
 }
@@ -34,7 +34,7 @@ restore_cells() {
 restore_is_backup() {
   local from=$1 cell part
   [[ -d $from/secrets ]] || return 1
-  for cell in $(cells); do
+  for cell in "${ALL_CELLS[@]}"; do
     part=$(restore_part "$from" "$cell")
     [[ -s $part/roles.sql && -s $part/conversations.backup ]] || return 1
   done
@@ -67,7 +67,8 @@ restore_secrets() {
 # already exist.
 restore_database() (
   export PGHOST=127.0.0.1 PGUSER=admin PGDATABASE=postgres PGPORT PGPASSWORD
-  PGPORT=$(port_of "$(in_cell "$2" postgres)") PGPASSWORD=$(database_password "$2" admin)
+  database_password "$2" admin
+  PGPORT=${PORTS[${IN_CELL[$2]}postgres]} PGPASSWORD=$REPLY
   ! wants_tls || export PGSSLMODE=verify-full PGSSLROOTCERT="$TLS/authority.pem"
   grep -v '^CREATE ROLE admin;$' "$1/roles.sql" | "$POSTGRES_BIN/psql" -qX -v ON_ERROR_STOP=1 >/dev/null &&
     "$POSTGRES_BIN/dropdb" conversations &&
@@ -78,8 +79,8 @@ restore_all() {
   local from=$1 cell name
   # shellcheck disable=SC2034 # for wait_a_little
   until=$((SECONDS + READY_TIMEOUT_S))
-  for cell in $(cells); do
-    name=$(in_cell "$cell" postgres)
+  for cell in "${ALL_CELLS[@]}"; do
+    name=${IN_CELL[$cell]}postgres
     until postgres_answers "$name"; do
       wait_a_little "$name" "no answer"
     done
@@ -95,7 +96,7 @@ restore_check() {
 
 # No ports are opened meanwhile: those of gateway and dashboard may belong to another stack.
 restore() {
-  # shellcheck disable=SC2034 # replicas_of() reads them
+  # shellcheck disable=SC2034 # replicas_check() reads them
   local from=${1-} REPLICAS_GATEWAY=0 REPLICAS_DASHBOARD=0
   [[ -n $from ]] || die "usage: stack restore DIR"
   restore_cells "$from"

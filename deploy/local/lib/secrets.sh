@@ -1,15 +1,25 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154
 # Random secrets, made once and kept in $RUN_DIR/secrets (mode 700).
+declare -A SECRETS=()
+random=() # random values of 32 bytes, in hex, not yet used
 
-# Prints the secret NAME, of BYTES (24) random bytes, as hex digits, which need no quoting in URLs
-# and settings.
+# FILE TEXT, for the owner alone.
+write_private() {
+  umask 077
+  printf '%s' "$2" >"$1"
+  umask 027
+}
+
+# Sets SECRETS[NAME]: hex digits, which need no quoting in URLs and settings.
 secret() {
-  local file=$RUN_DIR/secrets/$1 bytes=${2:-24} value
-  if [[ ! -s $file ]]; then
-    value=$(od -An -v -tx1 -N"$bytes" /dev/urandom)
-    (umask 077 && printf '%s' "${value//[[:space:]]/}" >"$file.new")
-    mv "$file.new" "$file"
+  local file=$RUN_DIR/secrets/$1 value=
+  [[ -z ${SECRETS[$1]-} ]] || return 0
+  [[ ! -e $file ]] || read -r value <"$file" || true
+  if [[ -z $value ]]; then
+    [[ ${#random[@]} -gt 0 ]] || mapfile -t random < <(od -An -v -tx1 -w32 -N2048 /dev/urandom | tr -d ' ')
+    value=${random[-1]}
+    unset 'random[-1]'
+    write_private "$file" "$value"
   fi
-  read -r value <"$file" || [[ -n $value ]]
-  printf '%s' "$value"
+  SECRETS[$1]=$value
 }

@@ -16,19 +16,23 @@ if [[ $EUID -eq 0 ]]; then
   as_postgres=(setpriv --reuid=postgres --regid=postgres --init-groups --no-new-privs)
 fi
 
-# CELL USER
+# CELL USER: these three set REPLY.
 database_url() {
-  local port
-  port=$(port_of "$(in_cell "$1" postgres)")
-  echo "postgresql://$2:$(database_password "$1" "$2")@127.0.0.1:$port/$DATABASE$(tls_database_query)"
+  local query=
+  ! wants_tls || query=$(tls_database_query)
+  database_password "$1" "$2"
+  REPLY="postgresql://$2:$REPLY@127.0.0.1:${PORTS[${IN_CELL[$1]}postgres]}/$DATABASE$query"
 }
 
 database_password() {
-  secret "$(in_cell "$1" "database-$2")"
+  local name=${IN_CELL[$1]}database-$2
+  secret "$name"
+  REPLY=${SECRETS[$name]}
 }
 
 nats_url() {
-  echo "nats://$1:$(secret "bus-$1")@127.0.0.1:$(port_of nats)"
+  secret "bus-$1"
+  REPLY="nats://$1:${SECRETS[bus-$1]}@127.0.0.1:${PORTS[nats]}"
 }
 
 # The postmaster of the folder HOME, if it lives: its working folder distinguishes it from another process that got
@@ -42,7 +46,7 @@ postgres_pid() {
 
 # NAME, as in pids/.
 postgres_answers() {
-  "$POSTGRES_BIN/pg_isready" -q -h 127.0.0.1 -p "$(port_of "$1")"
+  "$POSTGRES_BIN/pg_isready" -q -h 127.0.0.1 -p "${PORTS[$1]}"
 }
 
 # Without a supervisor the servers have got SIGQUIT and are stopping.
@@ -61,13 +65,13 @@ postgres_wait_gone() {
 # initdb takes a second of CPU time. With STACK_TEMPLATE it runs once for all stacks: the first one saves its result
 # there, and the others copy it and set their own password.
 postgres_init() {
-  local cell=$1 fresh=$2/data.new template=${STACK_TEMPLATE-} lock
+  local password=$1 fresh=$2/data.new template=${STACK_TEMPLATE-} lock
   if [[ -n $template ]]; then
     exec {lock}>"$template/lock"
     flock "$lock"
     if [[ -d $template/data ]]; then
       cp -a "$template/data/." "$fresh" &&
-        echo "ALTER ROLE admin PASSWORD '$(database_password "$cell" admin)';" | postgres_single
+        echo "ALTER ROLE admin PASSWORD '$password';" | postgres_single
       return
     fi
   fi
@@ -84,15 +88,15 @@ postgres_single() {
 
 # Created under another name and renamed when complete: after an interruption the next start begins again.
 postgres_create() {
-  local cell=$1 home=$2 log=$RUN_DIR/log/initdb.log
+  local password=$1 home=$2 log=$RUN_DIR/log/initdb.log
   echo "creating the database in $home"
   rm -rf "$home"
   install -d -m 700 -o "$postgres_owner" "$home" "$home/data.new"
-  install -m 600 -o "$postgres_owner" <(database_password "$cell" admin) "$home/password"
+  install -m 600 -o "$postgres_owner" <(echo "$password") "$home/password"
   (
     cd /
     exec 9<"$home"
-    postgres_init "$cell" "$home"
+    postgres_init "$password" "$home"
   ) >"$log" 2>&1 || die "initdb failed: see $log"
   rm -f "$home/password"
   sync "$home/data.new"
@@ -110,13 +114,13 @@ shared_buffers_mb() {
 # need logical replication.
 postgres_prepare() {
   local cell=$1 name home
-  name=$(in_cell "$cell" postgres)
+  name=${IN_CELL[$cell]}postgres
   home=$RUN_DIR/$name
-  database_password "$cell" admin >/dev/null
-  [[ -d $home/data ]] || postgres_create "$cell" "$home"
+  database_password "$cell" admin
+  [[ -d $home/data ]] || postgres_create "$REPLY" "$home"
   cat >"$home/data/postgresql.conf" <<END
 listen_addresses = '127.0.0.1'
-port = $(port_of "$name")
+port = ${PORTS[$name]}
 unix_socket_directories = ''
 max_connections = 200
 shared_buffers = $(shared_buffers_mb)MB
@@ -133,21 +137,22 @@ END
   echo "host$(! wants_tls || echo ssl) all,replication all 127.0.0.1/32 scram-sha-256" >"$home/data/pg_hba.conf"
   # Keep the memory that a statement frees for the next one: see docs/operations.md, "Freed memory".
   # The change of user clears the parent-death signal set by the supervisor, so it is set again here.
+  quote "$home"
   start_script "$name" "cd /
 export MALLOC_TRIM_THRESHOLD_=4194304 MALLOC_MMAP_THRESHOLD_=4194304
-exec 9<$(quote "$home")
+exec 9<$REPLY
 exec ${as_postgres[*]:-setpriv} --pdeathsig QUIT $POSTGRES_BIN/postgres -D $PGDATA_VIA_FD"
   plan service "$name" INT QUIT 30
 }
 
 # Each service has its own user, with the permissions of proto/subject.def.
 nats_users_prepare() {
-  local user options=()
-  for user in $(cells); do
-    [[ $user == main ]] || options+=(--cell "$user")
+  local cell user options=()
+  for cell in "${ALL_CELLS[@]:1}"; do
+    options+=(--cell "$cell")
   done
   for user in $(nats_users "${options[@]}"); do
-    secret "bus-$user" >/dev/null
+    secret "bus-$user"
   done
   "$BIN_DIR/nats-config" "${options[@]}" --passwords "$RUN_DIR/secrets/bus-" >"$RUN_DIR/nats/users.conf" ||
     die "nats-config failed"
@@ -160,21 +165,21 @@ nats_users() {
 nats_prepare() {
   mkdir -p "$RUN_DIR/nats"
   # A page of 100 conversations with as many and as long attributes as possible is 7 MB.
-  (
-    umask 077
-    cat >"$RUN_DIR/nats/nats.conf" <<END
+  umask 077
+  cat >"$RUN_DIR/nats/nats.conf" <<END
 max_payload: 8MB
-listen: "127.0.0.1:$(port_of nats)"
+listen: "127.0.0.1:${PORTS[nats]}"
 server_name: "local"
 include "users.conf"
 $(tls_nats_config)
 END
-    nats_users_prepare
-  )
+  nats_users_prepare
+  umask 027
   # The Go runtime collects garbage whenever its small heap has doubled: a third of the server's CPU time if replies
   # are pages of 32 KB. Let it grow by 8 times, and collect as needed above 512 MB. With a second processor to run Go
   # code on, the runtime looks for work there whenever it runs out of it, which takes up to a third of its CPU time.
+  quote "$RUN_DIR/nats/nats.conf"
   start_script nats "export GOGC=800 GOMEMLIMIT=512MiB GOMAXPROCS=1
-exec nats-server -c $(quote "$RUN_DIR/nats/nats.conf")"
+exec nats-server -c $REPLY"
   plan service nats TERM KILL 5
 }

@@ -1,7 +1,9 @@
-# shellcheck shell=bash disable=SC2154
+# shellcheck shell=bash disable=SC2154,SC2034
 # STACK_TLS=1: PostgreSQL and nats-server accept only TLS, with certificates from an authority in RUN_DIR, made once.
 # The bus requires client certificates too.
 TLS=$RUN_DIR/tls
+# What programs on the bus need besides its URL.
+TLS_BUS_SETTINGS=("NATS_CA_FILE=$TLS/authority.pem" "NATS_CERT_FILE=$TLS/client.pem" "NATS_KEY_FILE=$TLS/client.key")
 
 wants_tls() {
   [[ ${STACK_TLS-} == 1 ]]
@@ -34,14 +36,7 @@ tls_prepare() {
 
 # Prints the end of a database URL.
 tls_database_query() {
-  ! wants_tls || printf '?sslmode=verify-full&sslrootcert=%s' \
-    "$(jq -rn --arg path "$TLS/authority.pem" '$path | @uri')"
-}
-
-# What programs on the bus need besides its URL: lines NAME=VALUE.
-tls_bus_settings() {
-  ! wants_tls || printf '%s\n' "NATS_CA_FILE=$TLS/authority.pem" \
-    "NATS_CERT_FILE=$TLS/client.pem" "NATS_KEY_FILE=$TLS/client.key"
+  printf '?sslmode=verify-full&sslrootcert=%s' "$(jq -rn --arg path "$TLS/authority.pem" '$path | @uri')"
 }
 
 tls_nats_config() {

@@ -87,7 +87,7 @@ static int64_t added(void)
 
 Test(seal_crash, seals_every_entry_once_while_its_numbers_are_raised)
 {
-    const char *command = format("DATABASE_URL='%s' %s/migrate >/dev/null",
+    const char *command = format("DATABASE_URL='%s' '%s/migrate' >/dev/null",
                                  stack_setting("DATABASE_URL"), stack_setting("BIN_DIR"));
     struct org org;
     struct load *load;

@@ -170,7 +170,7 @@ Test(cell_move_stuck, closes_nothing_if_the_new_cell_does_not_keep_up)
                    " gen_random_uuid(), gen_random_uuid(), gen_random_uuid(), 't', 'event', now(),"
                    " now() + interval '1 hour') RETURNING 'done'",
                    org.id, NULL);
-    mover = popen(format("%s/convctl cell move %s --to cell2 --give-up 3 2>&1",
+    mover = popen(format("'%s/convctl' cell move %s --to cell2 --give-up 3 2>&1",
                          stack_setting("BIN_DIR"), org.id),
                   "r");
     cr_assert_not_null(mover);

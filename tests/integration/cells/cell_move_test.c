@@ -165,7 +165,7 @@ static bool is_under_way(const json_t *cells, const struct org *org)
 static void kill_once(const struct org *org, const char *to, int ms, bool is_aborted)
 {
     const int status =
-        system(format("timeout --signal=KILL %d.%03d %s/convctl cell move %s --to %s --grace 0"
+        system(format("timeout --signal=KILL %d.%03d '%s/convctl' cell move %s --to %s --grace 0"
                       " >/dev/null 2>&1",
                       ms / 1000, ms % 1000, stack_setting("BIN_DIR"), org->id, to));
     json_t *found;

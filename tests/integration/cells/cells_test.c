@@ -114,9 +114,10 @@ static void expect_shows_steps(const struct org *org)
                                         "deleting the rows in cell main in 0 seconds", "done"};
     char shown[16384];
     FILE *const terminal = popen(
-        format("script --quiet --return --command '%s/convctl cell move %s --to cell2 --grace 0'"
-               " /dev/null </dev/null",
-               stack_setting("BIN_DIR"), org->id),
+        format(
+            "script --quiet --return --command '\"%s/convctl\" cell move %s --to cell2 --grace 0'"
+            " /dev/null </dev/null",
+            stack_setting("BIN_DIR"), org->id),
         "r");
     const char *next = shown;
 

@@ -178,7 +178,7 @@ static void make_in_copy(const char *target)
 
 Test(stack_beside, make_up_works_at_a_path_with_a_blank_and_behind_a_proxy)
 {
-    const char *folder = format("%s blank", stack_setting("RUN_DIR"));
+    const char *folder = format("%s blank ü", stack_setting("RUN_DIR"));
 
     cr_assert_eq(system(format("mkdir -p '%s/clone/build/release' && cd '%s/clone' &&"
                                " cp -r '%s' build/release/bin &&"

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +19,7 @@ TestSuite(bus_users, .init = stack_share);
 static const char *print_config(const char *option)
 {
     static char config[128 * 1024];
-    FILE *from = popen(format("%s/nats-config %s", stack_setting("BIN_DIR"), option), "re");
+    FILE *from = popen(format("'%s/nats-config' %s", stack_setting("BIN_DIR"), option), "re");
     size_t n;
 
     cr_assert_not_null(from);
@@ -138,8 +139,8 @@ static int status_with(const char *password)
 
     cr_assert(file != NULL && fputs(password, file) >= 0);
     fclose(file);
-    status = system(
-        format("%s/nats-config --passwords '%s' >/dev/null 2>&1", stack_setting("BIN_DIR"), stem));
+    status = system(format("'%s/nats-config' --passwords '%s' >/dev/null 2>&1",
+                           stack_setting("BIN_DIR"), stem));
     unlink(format("%sadmin", stem));
     return WEXITSTATUS(status);
 }
@@ -151,7 +152,7 @@ Test(bus_users, have_no_passwords_that_would_end_the_quotes)
     cr_expect_eq(status_with("\n"), 1);
     cr_expect_eq(status_with("good"), 1, "the others have none");
     cr_expect_eq(
-        WEXITSTATUS(system(format("%s/nats-config --passwords '%s/secrets/bus-' >/dev/null",
+        WEXITSTATUS(system(format("'%s/nats-config' --passwords '%s/secrets/bus-' >/dev/null",
                                   stack_setting("BIN_DIR"), stack_setting("RUN_DIR")))),
         0);
 }
@@ -187,4 +188,43 @@ Test(bus_users, go_over_to_other_passwords_without_a_gap)
     nats_client_close(&first);
     nats_client_close(&second);
     nats_server_stop(&server);
+}
+
+/* Appends to the command line of nsc what a line of the configuration permits. */
+static void translate(const char *line, const char **kind, char *command)
+{
+    char *const end = command + strlen(command);
+    char text[256];
+
+    if (sscanf(line, " user: \"%255[^\"]", text) == 1)
+        sprintf(end, "nsc add user --name %s", text);
+    else if (strstr(line, "deny: \">\"") != NULL)
+        sprintf(end, " --deny-%s '>'", strstr(line, "publish") != NULL ? "pub" : "sub");
+    else if (strstr(line, "allow: [") != NULL)
+        *kind = strstr(line, "publish") != NULL ? "pub" : "sub";
+    else if (sscanf(line, " \"%255[^\"]", text) == 1 && *kind != NULL)
+        sprintf(end, " --allow-%s '%s", *kind, text), *kind = NULL;
+    else if (sscanf(line, " \"%255[^\"]", text) == 1)
+        sprintf(end, ",%s", text);
+    else if (strstr(line, "] }") != NULL)
+        sprintf(end, "'");
+    else if (strstr(line, "allow_responses: { max: 1, expires: \"1m\" }") != NULL)
+        sprintf(end, " --allow-pub-response=1 --response-ttl 1m");
+    else if (strcmp(line, "    }") == 0)
+        sprintf(end, "\n");
+}
+
+Test(bus_users, have_the_same_permissions_as_users_of_nsc)
+{
+    static const char options[] = "--second --cell cell2";
+    static char expected[128 * 1024] = "# Made by nats-config from proto/subject.def.\n";
+    char *rest = format("%s", print_config(options));
+    const char *line, *kind = NULL;
+
+    while ((line = strsep(&rest, "\n")) != NULL)
+        translate(line, &kind, expected);
+    cr_expect_str_eq(print_config(format("--nsc %s", options)), expected);
+    cr_expect_eq(WEXITSTATUS(system(format("'%s/nats-config' --nsc --passwords x 2>/dev/null",
+                                           stack_setting("BIN_DIR")))),
+                 2);
 }

@@ -87,3 +87,17 @@ Test(makefile, compiles_the_version_again_when_it_has_changed)
     cr_assert(time_of("gen/version.o").tv_sec > before.tv_sec ||
               time_of("gen/version.o").tv_nsec != before.tv_nsec);
 }
+
+/* In a copy of the clone: a program, and what tools generate. */
+Test(makefile, builds_at_a_path_with_a_blank_and_an_umlaut)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command),
+             "to='%s/a clone/für mich' && mkdir -p \"$to\" &&"
+             " cp -r Makefile VERSION common proto services tools deploy \"$to\" && cd \"$to\" &&"
+             " make OUT=out out/bin/supervisor out/gen/search_sql.o out/gen/dashboard_assets.c"
+             " out/gen/migrations.c compile_commands.json >log 2>&1 || { tail log >&2; exit 1; }",
+             out);
+    cr_assert_eq(system(command), 0);
+}

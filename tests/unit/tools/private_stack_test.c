@@ -25,7 +25,7 @@ static void make_tree(void)
     cr_assert_eq(setenv("STACK", stack, 1), 0);
     shell("cd $TREE && mkdir -p deploy/local tests/integration build/release docs");
     shell("cp -r tools $TREE && cp -r tests/support $TREE/tests");
-    shell("ln -s $(realpath ${BIN_DIR:-build/bin}) $TREE/build/release/bin");
+    shell("ln -s \"$(realpath \"${BIN_DIR:-build/bin}\")\" $TREE/build/release/bin");
     shell("printf %s \"$STACK\" >$TREE/deploy/local/stack && chmod +x $TREE/deploy/local/stack");
     shell("mkdir -p $TREE/build/release/tests/integration");
     shell("echo 'Test(x, is)' >$TREE/tests/integration/x_test.c");
@@ -53,6 +53,7 @@ static void expect_kept_out(const char *tool)
                                            "LOG_LEVEL=debug",
                                            "LOG_LEVEL_FILE=/level",
                                            "NATS_CA_FILE=/ca",
+                                           "NATS_CREDS_FILE=/creds",
                                            "DATABASE_URL=postgresql://other",
                                            "PGOPTIONS=-c a.b=c",
                                            "RATE_LIMIT_DEFAULT=11",

@@ -77,9 +77,9 @@ static int n_logged(const char *part)
     return n;
 }
 
-static struct bus *open_with(const char *url, const struct bus_tls *tls)
+static struct bus *open_with(const char *url, const struct bus_settings *tls)
 {
-    clients[0] = bus_connect(&(struct bus_options){.url = url, .name = "test", .tls = tls});
+    clients[0] = bus_connect(&(struct bus_options){.url = url, .name = "test", .settings = tls});
     cr_assert_not_null(clients[0]);
     return clients[0];
 }
@@ -104,7 +104,7 @@ static const char *tls_config(const char *certificate, const char *authority)
     return config;
 }
 
-static struct bus_tls begin_with_tls(void)
+static struct bus_settings begin_with_tls(void)
 {
     char command[128];
 
@@ -114,13 +114,13 @@ static struct bus_tls begin_with_tls(void)
     copy("good.pem", "client.pem");
     nats_server_prepare(&server, tls_config("good.pem", "authority.pem"));
     nats_server_start(&server);
-    return (struct bus_tls){
+    return (struct bus_settings){
         .ca_file = file("ca.pem"), .cert_file = file("client.pem"), .key_file = file("server.key")};
 }
 
 Test(bus_dial, trusts_an_authority_that_was_added_meanwhile)
 {
-    const struct bus_tls tls = begin_with_tls();
+    const struct bus_settings tls = begin_with_tls();
     struct bus *bus = open_with(server.url, &tls);
 
     cr_assert(EVENTUALLY(bus_is_up(bus)));
@@ -132,7 +132,7 @@ Test(bus_dial, trusts_an_authority_that_was_added_meanwhile)
 
 Test(bus_dial, shows_the_certificate_that_it_has_now)
 {
-    const struct bus_tls tls = begin_with_tls();
+    const struct bus_settings tls = begin_with_tls();
     struct bus *bus = open_with(server.url, &tls);
 
     cr_assert(EVENTUALLY(bus_is_up(bus)));
@@ -144,7 +144,7 @@ Test(bus_dial, shows_the_certificate_that_it_has_now)
 
 Test(bus_dial, survives_a_file_that_is_missing_for_a_while)
 {
-    const struct bus_tls tls = begin_with_tls();
+    const struct bus_settings tls = begin_with_tls();
     struct bus *bus = open_with(server.url, &tls);
 
     cr_assert(EVENTUALLY(bus_is_up(bus)));
@@ -350,7 +350,7 @@ Test(bus_dial, is_given_up_by_the_watchdog_when_a_tls_handshake_hangs)
 
     nats_server_prepare(&server, NULL);
     listener = listen_silently("127.0.0.1");
-    (void)open_with(url_to("127.0.0.1"), &(struct bus_tls){.host = "bus.test"});
+    (void)open_with(url_to("127.0.0.1"), &(struct bus_settings){.tls_host = "bus.test"});
     fd = accept(listener, NULL, NULL);
     cr_assert_eq(send(fd, info, strlen(info), MSG_NOSIGNAL), (ssize_t)strlen(info));
     cr_assert(EVENTUALLY(is_overdue()));

@@ -15,7 +15,7 @@ static struct nats_server nodes[NODES];
 static int monitors[NODES]; /* their monitoring ports */
 static char both_urls[160];
 static char folder[] = "/tmp/bus-move-XXXXXX"; /* for certificates */
-static struct bus_tls tls;                     /* not used in most tests */
+static struct bus_settings tls;                /* not used in most tests */
 static atomic_int downs;
 
 static void count_downs(void *closure, bool up)
@@ -57,8 +57,8 @@ TestSuite(bus_move, .init = prepare_nodes, .fini = stop_nodes);
 
 static struct bus *open_at(int i, const char *url)
 {
-    clients[i] = bus_connect(
-        &(struct bus_options){.url = url, .name = "test", .tls = &tls, .on_link = count_downs});
+    clients[i] = bus_connect(&(struct bus_options){
+        .url = url, .name = "test", .settings = &tls, .on_link = count_downs});
     return clients[i];
 }
 

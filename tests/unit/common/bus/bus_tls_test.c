@@ -57,20 +57,20 @@ static void serve(const char *certificate)
     nats_server_start(&server);
 }
 
-static struct bus_tls good(void)
+static struct bus_settings good(void)
 {
-    return (struct bus_tls){.ca_file = file("authority.pem"),
-                            .cert_file = file("good.pem"),
-                            .key_file = file("server.key")};
+    return (struct bus_settings){.ca_file = file("authority.pem"),
+                                 .cert_file = file("good.pem"),
+                                 .key_file = file("server.key")};
 }
 
-static struct bus *connect_to(const char *host, const struct bus_tls *tls)
+static struct bus *connect_to(const char *host, const struct bus_settings *tls)
 {
     static char url[64];
     struct bus *bus;
 
     snprintf(url, sizeof(url), "nats://%s:%u", host, server.port);
-    bus = bus_connect(&(struct bus_options){.url = url, .name = "test", .tls = tls});
+    bus = bus_connect(&(struct bus_options){.url = url, .name = "test", .settings = tls});
     cr_assert_not_null(bus);
     return bus;
 }
@@ -84,7 +84,7 @@ static bool comes_up(struct bus *bus, int within_ms)
     return bus_is_up(bus);
 }
 
-static void expect_up(const char *host, const struct bus_tls *tls)
+static void expect_up(const char *host, const struct bus_settings *tls)
 {
     struct bus *bus = connect_to(host, tls);
     struct bus_mailbox *mailbox = bus_serve(bus, "v1.thing.*", "thing");
@@ -100,7 +100,7 @@ static void expect_up(const char *host, const struct bus_tls *tls)
     bus_free(bus);
 }
 
-static void expect_refused(const char *why, const char *host, const struct bus_tls *tls)
+static void expect_refused(const char *why, const char *host, const struct bus_settings *tls)
 {
     struct bus *bus = connect_to(host, tls);
 
@@ -110,17 +110,17 @@ static void expect_refused(const char *why, const char *host, const struct bus_t
 
 Test(bus_tls, connects_to_a_server_certified_by_our_authority)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     serve("good.pem");
     expect_up("127.0.0.1", &tls);
-    tls.host = "bus.receiver.example.net";
+    tls.tls_host = "bus.receiver.example.net";
     expect_up("127.0.0.1", &tls);
 }
 
 Test(bus_tls, refuses_a_server_without_a_trusted_certificate)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     serve("good.pem");
     tls.ca_file = file("unknown.pem");
@@ -132,17 +132,17 @@ Test(bus_tls, refuses_a_server_without_a_trusted_certificate)
 
 Test(bus_tls, refuses_a_server_of_another_name)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     serve("good.pem");
     expect_refused("the URL's host", "localhost", &tls);
-    tls.host = "other.example.net";
+    tls.tls_host = "other.example.net";
     expect_refused("a separate host", "127.0.0.1", &tls);
 }
 
 Test(bus_tls, refuses_a_server_whose_certificate_has_expired)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     serve("expired.pem");
     expect_refused("expired", "127.0.0.1", &tls);
@@ -150,7 +150,7 @@ Test(bus_tls, refuses_a_server_whose_certificate_has_expired)
 
 Test(bus_tls, is_refused_without_a_required_certificate)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     serve("good.pem");
     tls.cert_file = file("stranger.pem");
@@ -161,16 +161,17 @@ Test(bus_tls, is_refused_without_a_required_certificate)
 
 Test(bus_tls, never_falls_back_to_plain_text)
 {
-    struct bus_tls tls = good();
+    struct bus_settings tls = good();
 
     nats_server_prepare(&server, NULL);
     nats_server_start(&server);
     expect_refused("the server speaks no TLS", "127.0.0.1", &tls);
 }
 
-static void expect_unusable(struct bus_tls tls, const char *reason)
+static void expect_unusable(struct bus_settings tls, const char *reason)
 {
-    const struct bus_options options = {.url = "nats://127.0.0.1:1", .name = "test", .tls = &tls};
+    const struct bus_options options = {
+        .url = "nats://127.0.0.1:1", .name = "test", .settings = &tls};
     char why[BUS_WHY] = "";
 
     cr_expect_null(bus_connect(&options));
@@ -182,12 +183,13 @@ Test(bus_tls, says_which_file_cannot_be_used)
 {
     const char *good = file("good.pem"), *key = file("server.key"), *none = "/nonexistent.pem";
 
-    expect_unusable((struct bus_tls){.cert_file = good}, "NATS_KEY_FILE is missing");
-    expect_unusable((struct bus_tls){.key_file = key}, "NATS_CERT_FILE is missing");
-    expect_unusable((struct bus_tls){.ca_file = none}, "NATS_CA_FILE cannot be read: No such file");
-    expect_unusable((struct bus_tls){.ca_file = key}, "NATS_CA_FILE cannot be used: ");
-    expect_unusable((struct bus_tls){.cert_file = none, .key_file = key},
+    expect_unusable((struct bus_settings){.cert_file = good}, "NATS_KEY_FILE is missing");
+    expect_unusable((struct bus_settings){.key_file = key}, "NATS_CERT_FILE is missing");
+    expect_unusable((struct bus_settings){.ca_file = none},
+                    "NATS_CA_FILE cannot be read: No such file");
+    expect_unusable((struct bus_settings){.ca_file = key}, "NATS_CA_FILE cannot be used: ");
+    expect_unusable((struct bus_settings){.cert_file = none, .key_file = key},
                     "NATS_CERT_FILE cannot be read");
-    expect_unusable((struct bus_tls){.cert_file = good, .key_file = good},
+    expect_unusable((struct bus_settings){.cert_file = good, .key_file = good},
                     "NATS_CERT_FILE cannot be used");
 }

@@ -77,8 +77,8 @@ Test(lingering_close, ends_when_the_client_sends_without_end)
 
 Test(lingering_close, ends_after_two_seconds)
 {
-    const int client = begin();
     const int64_t from_us = clock_mono_us();
+    const int client = begin();
 
     run_until(0);
     cr_assert_geq(clock_mono_us() - from_us, 1900 * 1000);

@@ -50,8 +50,8 @@ static void serve(void)
 
 static void start_outbox(void)
 {
-    static const struct bus_tls plain;
-    static struct process process = {.name = "access-0", .instance = "0", .bus_tls = &plain};
+    static const struct bus_settings plain;
+    static struct process process = {.name = "access-0", .instance = "0", .bus_settings = &plain};
 
     process.bus_url = nats.url;
     process.database_url = role_url;

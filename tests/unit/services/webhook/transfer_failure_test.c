@@ -38,6 +38,7 @@ Test(transfer_failure, blames_the_receiver_for_a_response_too_long_for_memory)
     cr_expect_eq(transfer_failure(CURLE_OUT_OF_MEMORY, &after), FAILURE_PROTOCOL);
     cr_expect_eq(transfer_failure(CURLE_BAD_FUNCTION_ARGUMENT, &before), FAILURE_INTERNAL);
     cr_expect_eq(transfer_failure(CURLE_BAD_FUNCTION_ARGUMENT, &after), FAILURE_PROTOCOL);
+    cr_expect_eq(transfer_failure((CURLcode)100, &after), FAILURE_PROTOCOL, "CURLE_TOO_LARGE");
 }
 
 Test(transfer_failure, is_no_success_without_a_whole_answer)
