@@ -159,7 +159,7 @@ static void end_sessions(void)
                 " 'conv%'");
 }
 
-Test(pooler, is_killed_and_loses_its_connections_without_a_wrong_answer, .timeout = 240)
+Test(pooler, is_killed_and_loses_its_connections_without_a_wrong_answer)
 {
     static struct client clients[CLIENTS];
     static atomic_int tried;
