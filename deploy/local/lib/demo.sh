@@ -15,10 +15,14 @@ demo_create() {
 
 # Renamed into place when complete: a reader never sees a partial file.
 demo_prepare() {
-  local NATS_URL tls=() url
+  local NATS_URL tls=() url databases
   ! wants_tls || tls=("${TLS_BUS_SETTINGS[@]}")
   nats_url admin
   export NATS_URL=$REPLY "${tls[@]}"
+  database_url main admin
+  url=$REPLY
+  cell_databases
+  databases=$REPLY
   exec 8>"$RUN_DIR/up.lock"
   flock 8
   umask 077
@@ -26,13 +30,10 @@ demo_prepare() {
     demo_create 8>&- >"$RUN_DIR/secrets/demo.new" || die "the demo organization could not be created"
     mv "$RUN_DIR/secrets/demo.new" "$RUN_DIR/secrets/demo"
   fi
-  database_url main admin
-  url=$REPLY
-  cell_databases
   {
     echo "BASE_URL=http://127.0.0.1:${PORTS[gateway]}/api/v1"
     echo "DASHBOARD_URL=http://127.0.0.1:${PORTS[dashboard]}"
-    printf 'CELL_DATABASES=%q\n' "$REPLY"
+    printf 'CELL_DATABASES=%q\n' "$databases"
     printf '%q\n' "DATABASE_URL=$url" "NATS_URL=$NATS_URL" "${tls[@]}"
     cat "$RUN_DIR/secrets/demo"
   } >"$RUN_DIR/env.new"

@@ -5,9 +5,7 @@ random=() # random values of 32 bytes, in hex, not yet used
 
 # FILE TEXT, for the owner alone.
 write_private() {
-  umask 077
-  printf '%s' "$2" >"$1"
-  umask 027
+  (umask 077 && printf '%s' "$2" >"$1")
 }
 
 # Sets SECRETS[NAME]: hex digits, which need no quoting in URLs and settings.

@@ -146,7 +146,7 @@ Test(lifecycle, a_setting_that_is_wrong_or_missing_ends_a_program_at_once)
 /* Programs that do not go on: exit status 2, and the reason on standard error. */
 static void expect_usage(const char *setting, const char *program, const char *reason)
 {
-    cr_expect_eq(system(format("said=$(env '%s' '%s/%s' 2>&1 >/dev/null); [ $? = 2 ] &&"
+    cr_expect_eq(system(format("said=$(env '%s' '%s/'%s 2>&1 >/dev/null); [ $? = 2 ] &&"
                                " echo \"$said\" | grep -qF '%s'",
                                setting, stack_setting("BIN_DIR"), program, reason)),
                  0, "%s: %s", program, setting);

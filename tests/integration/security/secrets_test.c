@@ -360,3 +360,17 @@ Test(secrets, no_service_leaves_a_core_dump)
 {
     cr_assert_gt(visit_folder("pids", visit_limits, NULL, 0), 6);
 }
+
+/* Files with a password of ours are for the owner alone, or in a folder that is. */
+Test(secrets, are_in_no_file_that_others_may_read)
+{
+    static const char search[] =
+        "cd '%s' && find . -path ./secrets -prune -o -path ./start -prune -o"
+        " -path './*postgres' -prune -o -type f -perm /077 -print0 |"
+        " xargs -0 grep -lF \"$(cat secrets/bus-gateway)\"";
+
+    cr_expect_eq(system(format("[ \"$(stat -c %%a '%s/secrets' '%s/start' | uniq)\" = 700 ]",
+                               stack_setting("RUN_DIR"), stack_setting("RUN_DIR"))),
+                 0);
+    cr_expect_neq(system(format(search, stack_setting("RUN_DIR"))), 0, "see standard output");
+}

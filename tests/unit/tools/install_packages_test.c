@@ -25,7 +25,7 @@ Test(install_packages, says_what_to_install_where_there_is_no_dpkg)
     snprintf(command, sizeof(command),
              "ln -s \"$(command -v bash)\" %s && PATH=%s tools/install-packages build", root, root);
     cr_assert_eq(run(command), 1, "%s", output);
-    cr_expect_not_null(strstr(output, "docs/operations.md"), "%s", output);
+    cr_expect_not_null(strstr(output, "docs/platforms.md"), "%s", output);
     cr_expect_not_null(strstr(output, " libnats-dev "), "%s", output);
 }
 
