@@ -120,7 +120,7 @@ static void send_own(struct db *db, struct pipeline *pipeline, enum link_stateme
 
 static void begin(struct db *db, struct pipeline *pipeline)
 {
-    send_own(db, pipeline, db->link.is_pooled ? LINK_BEGIN_POOLED : LINK_BEGIN);
+    send_own(db, pipeline, LINK_BEGIN);
     if (db->link.is_pooled)
         send_own(db, pipeline, LINK_SET);
 }

@@ -19,12 +19,11 @@ enum { WAIT_SLICE_US = 50 * 1000 /* between two calls of on_wait */ };
 void db_link_init(struct db_link *link, const struct db_options *options)
 {
     link->options = *options;
-    link->own[LINK_BEGIN] = (struct db_statement){.name = "db_begin", .text = "BEGIN"};
+    /* LINK_SET would be too late for the isolation level. */
+    link->own[LINK_BEGIN] =
+        (struct db_statement){.name = "db_begin", .text = "BEGIN ISOLATION LEVEL READ COMMITTED"};
     link->own[LINK_COMMIT] = (struct db_statement){.name = "db_commit", .text = "COMMIT"};
     link->own[LINK_ROLLBACK] = (struct db_statement){.name = "db_rollback", .text = "ROLLBACK"};
-    /* LINK_SET is too late for this one. */
-    link->own[LINK_BEGIN_POOLED] = (struct db_statement){
-        .name = "db_begin_pooled", .text = "BEGIN ISOLATION LEVEL READ COMMITTED"};
     link->own[LINK_SET] = (struct db_statement){
         .name = "db_set", .text = db_session_local(options), .columns = DB_SESSION_SET};
 }

@@ -18,16 +18,8 @@
 #include "common/base/status.h"
 #include "common/db/db_types.h"
 
-/* Our own statements, numbered after the registry's. If is_pooled, a transaction begins with the last
-   two. */
-enum link_statement {
-    LINK_BEGIN,
-    LINK_COMMIT,
-    LINK_ROLLBACK,
-    LINK_BEGIN_POOLED,
-    LINK_SET,
-    LINK_STATEMENTS
-};
+/* Our own statements, numbered after the registry's. If is_pooled, LINK_SET follows each LINK_BEGIN. */
+enum link_statement { LINK_BEGIN, LINK_SET, LINK_COMMIT, LINK_ROLLBACK, LINK_STATEMENTS };
 
 struct db_link {
     struct db_options options;

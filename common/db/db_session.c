@@ -16,8 +16,9 @@ enum { STATEMENT_MS = 10 * 1000 };
    open transaction for hours. tcp_user_timeout decides, also between statements, whatever the number
    of probes: at 9 s, after two unanswered probes. At 5 s, one late answer on a busy machine would end
    a healthy link. */
+#define CONNECTION_CHECK_MS "1000"
 #define LOSS_OPTIONS                                                                               \
-    "-c client_connection_check_interval=1000"                                                     \
+    "-c client_connection_check_interval=" CONNECTION_CHECK_MS                                     \
     " -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3"             \
     " -c tcp_user_timeout=" LINK_USER_TIMEOUT_MS
 
@@ -123,11 +124,13 @@ char *db_session_local(const struct db_options *timeouts)
     FILE *to = open_memstream(&text, &n);
 
     must(to != NULL);
-    (void)fprintf(to,
-                  "SELECT concat(set_config('client_connection_check_interval', '1000', true),"
-                  " set_config('lock_timeout', '%d', true),"
-                  " set_config('statement_timeout', '%d', true)",
-                  timeouts->lock_ms, statement_ms(timeouts));
+    (void)fprintf(
+        to,
+        "SELECT concat(set_config('client_connection_check_interval', '" CONNECTION_CHECK_MS
+        "', true),"
+        " set_config('lock_timeout', '%d', true),"
+        " set_config('statement_timeout', '%d', true)",
+        timeouts->lock_ms, statement_ms(timeouts));
     for (size_t i = 0; i < ARRAY_SIZE(needs); i++)
         if (needs[i].is_set)
             (void)fprintf(to, ", set_config('%s', '%s', true)", needs[i].setting, needs[i].value);

@@ -21,9 +21,8 @@ struct db_rows;
 struct bounds {
     int64_t claims, turns, retries;
     struct str seen, left_over, left_since;
-    char state
-        [32 +
-         1]; /* describes the run of the server, and the organizations that move between cells */
+    /* Describes the run of the server, and the organizations that move between cells. */
+    char state[32 + 1];
     struct arena kept; /* seen, left_over and left_since */
 };
 
