@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 
 static char root[32];
-static char output[4096]; /* of the latest check */
+static char output[4096]; /* of the latest command */
 
 static inline int shell(const char *command)
 {
@@ -47,21 +47,30 @@ static inline void write_file(const char *path, const char *text)
     cr_assert(file != NULL && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* The exit status of tools/NAME over the tree. */
-static inline int run_check(const char *name)
+/* The exit status of a command; its output on both streams is in `output`. */
+static inline int run_command(const char *command)
 {
-    char command[160];
+    char text[256];
     FILE *file;
     int status;
 
-    snprintf(command, sizeof(command), "tools/%s %s >%s/out 2>&1", name, root, root);
-    status = shell(command);
-    snprintf(command, sizeof(command), "%s/out", root);
-    file = fopen(command, "r");
+    snprintf(text, sizeof(text), "{ %s; } >%s/out 2>&1", command, root);
+    status = shell(text);
+    snprintf(text, sizeof(text), "%s/out", root);
+    file = fopen(text, "r");
     cr_assert_not_null(file);
     output[fread(output, 1, sizeof(output) - 1, file)] = '\0';
     fclose(file);
     return status;
+}
+
+/* The same of tools/NAME over the tree. */
+static inline int run_check(const char *name)
+{
+    char command[160];
+
+    snprintf(command, sizeof(command), "tools/%s %s", name, root);
+    return run_command(command);
 }
 
 #endif

@@ -11,16 +11,10 @@ TestSuite(run_mutants, .init = open_tree, .fini = remove_tree);
 static int check(const char *mutant)
 {
     char command[160];
-    FILE *said;
-    int status;
 
     write_file("bug.patch", mutant);
-    snprintf(command, sizeof(command), "tests/faults/run-mutants --check %s 2>&1", root);
-    said = popen(command, "re");
-    cr_assert_not_null(said);
-    output[fread(output, 1, sizeof(output) - 1, said)] = '\0';
-    status = pclose(said);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    snprintf(command, sizeof(command), "tests/faults/run-mutants --check %s", root);
+    return run_command(command);
 }
 
 Test(run_mutants, says_nothing_of_one_that_fits)

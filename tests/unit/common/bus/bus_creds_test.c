@@ -1,15 +1,6 @@
 /* Credentials files, with a real server in operator mode: which files it lets in, and what is said of
    the others. */
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include "tests/unit/common/bus/bus_fixture.h"
-
-/* Where the server's file is, and those of the users `thing`, `other` and `brief`. */
-static char folder[] = "/tmp/bus-creds-XXXXXX";
-static FILE *log_lines;
 
 static void run(const char *script)
 {
@@ -19,6 +10,7 @@ static void run(const char *script)
     cr_assert_eq(system(command), 0, "%s", command);
 }
 
+/* The folder has the server's file, and those of the users `thing`, `other` and `brief`. */
 static void make_users(const char *where, const char *options)
 {
     char command[512];
@@ -31,23 +23,10 @@ static void make_users(const char *where, const char *options)
     cr_assert_eq(system(command), 0);
 }
 
-static const char *file(const char *name)
-{
-    static char paths[4][64];
-    static int n;
-    char *path = paths[n++ % 4];
-
-    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-    return path;
-}
-
 static void set_up(void)
 {
-    cr_assert_not_null(mkdtemp(folder));
-    log_lines = tmpfile();
-    cr_assert_not_null(log_lines);
-    cr_assert(dup2(fileno(log_lines), STDERR_FILENO) >= 0);
-    cr_assert(fcntl(STDERR_FILENO, F_SETFL, O_APPEND) == 0);
+    open_folder();
+    keep_log();
     make_users(".", "");
 }
 
@@ -55,21 +34,10 @@ static void tear_down(void)
 {
     free_clients();
     stop_server();
-    run("rm -rf $PWD");
+    remove_folder();
 }
 
 TestSuite(bus_creds, .init = set_up, .fini = tear_down);
-
-static int n_logged(const char *part)
-{
-    char line[4096];
-    int n = 0;
-
-    rewind(log_lines);
-    while (fgets(line, sizeof(line), log_lines) != NULL)
-        n += strstr(line, part) != NULL;
-    return n;
-}
 
 static void configure(void)
 {

@@ -1,7 +1,6 @@
 /* Where a connection leads, and with what: credentials, authorities and certificates that are
    renewed, names with several addresses or none, servers that cannot be used. */
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -14,39 +13,20 @@
 #include "common/base/watchdog.h"
 #include "tests/unit/common/bus/bus_fixture.h"
 
-static char folder[] = "/tmp/bus-dial-XXXXXX";
-static FILE *log_lines;
-
 static void set_up(void)
 {
-    cr_assert_not_null(mkdtemp(folder));
-    log_lines = tmpfile();
-    cr_assert_not_null(log_lines);
-    cr_assert(dup2(fileno(log_lines), STDERR_FILENO) >= 0);
-    cr_assert(fcntl(STDERR_FILENO, F_SETFL, O_APPEND) == 0);
+    open_folder();
+    keep_log();
 }
 
 static void tear_down(void)
 {
-    char command[64];
-
     free_clients();
     stop_server();
-    snprintf(command, sizeof(command), "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
+    remove_folder();
 }
 
 TestSuite(bus_dial, .init = set_up, .fini = tear_down);
-
-static const char *file(const char *name)
-{
-    static char paths[8][64];
-    static int n;
-    char *path = paths[n++ % 8];
-
-    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
-    return path;
-}
 
 static void write_file(const char *path, const char *text)
 {
@@ -64,17 +44,6 @@ static void copy(const char *from, const char *to)
 
     snprintf(command, sizeof(command), "cd %s && cat %s >%s", folder, from, to);
     cr_assert_eq(system(command), 0);
-}
-
-static int n_logged(const char *part)
-{
-    char line[4096];
-    int n = 0;
-
-    rewind(log_lines);
-    while (fgets(line, sizeof(line), log_lines) != NULL)
-        n += strstr(line, part) != NULL;
-    return n;
 }
 
 static struct bus *open_with(const char *url, const struct bus_settings *tls)

@@ -324,13 +324,13 @@ Test(bus_faults, counts_denied_permissions_and_uses_only_its_own_inbox)
 
 static int open_files(void)
 {
-    DIR *folder = opendir("/proc/self/fd");
+    DIR *files = opendir("/proc/self/fd");
     int n = 0;
 
-    cr_assert_not_null(folder);
-    while (readdir(folder) != NULL)
+    cr_assert_not_null(files);
+    while (readdir(files) != NULL)
         n++;
-    closedir(folder);
+    closedir(files);
     return n;
 }
 

@@ -2,7 +2,8 @@
  * bus_fixture - up to three clients of a real nats-server. Header-only.
  *
  * What     A test starts the server and opens its clients; pump() and the macros around it run
- *          all of them until the expected condition holds.
+ *          all of them until the expected condition holds. A test may have a folder of its own for
+ *          files, and look into the log.
  * Owns     free_clients() and stop_server() end what the test has not.
  * Fails    Fails the test.
  */
@@ -10,8 +11,12 @@
 #define TESTS_UNIT_COMMON_BUS_BUS_FIXTURE_H
 
 #include <criterion/criterion.h>
+#include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/base/clock.h"
 #include "common/bus/bus.h"
@@ -109,6 +114,57 @@ static inline void count_notice(void *closure, struct bus_message *message)
 {
     if (is(bus_message_body(message), BODY))
         atomic_fetch_add((atomic_int *)closure, 1);
+}
+
+/* -- files and the log ------------------------------------------------------------------------- */
+
+static char folder[32];
+static FILE *log_lines;
+
+static inline void open_folder(void)
+{
+    strcpy(folder, "/tmp/bus-test-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+}
+
+static inline void remove_folder(void)
+{
+    char command[64];
+
+    snprintf(command, sizeof(command), "rm -rf %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+/* The path of a file in the folder, until seven more are asked for. */
+static inline const char *file(const char *name)
+{
+    static char paths[8][64];
+    static int n;
+    char *path = paths[n++ % 8];
+
+    snprintf(path, sizeof(paths[0]), "%s/%s", folder, name);
+    return path;
+}
+
+/* From now on standard error goes into a file. */
+static inline void keep_log(void)
+{
+    log_lines = tmpfile();
+    cr_assert_not_null(log_lines);
+    cr_assert(dup2(fileno(log_lines), STDERR_FILENO) >= 0);
+    cr_assert(fcntl(STDERR_FILENO, F_SETFL, O_APPEND) == 0);
+}
+
+/* How many lines since then have that part. */
+static inline int n_logged(const char *part)
+{
+    char line[4096];
+    int n = 0;
+
+    rewind(log_lines);
+    while (fgets(line, sizeof(line), log_lines) != NULL)
+        n += strstr(line, part) != NULL;
+    return n;
 }
 
 #endif

@@ -14,8 +14,7 @@ enum { NODES = 2, MESSAGES = 1000 };
 static struct nats_server nodes[NODES];
 static int monitors[NODES]; /* their monitoring ports */
 static char both_urls[160];
-static char folder[] = "/tmp/bus-move-XXXXXX"; /* for certificates */
-static struct bus_settings tls;                /* not used in most tests */
+static struct bus_settings tls; /* not used in most tests */
 static atomic_int downs;
 
 static void count_downs(void *closure, bool up)
@@ -182,18 +181,16 @@ Test(bus_move, answers_requests_from_before_and_after)
 
 Test(bus_move, answers_requests_over_tls)
 {
-    char command[128], ca_file[64];
+    char command[128];
 
-    cr_assert_not_null(mkdtemp(folder));
+    open_folder();
     (void)snprintf(command, sizeof(command), "tests/support/make-certificates %s", folder);
     cr_assert_eq(system(command), 0);
-    (void)snprintf(ca_file, sizeof(ca_file), "%s/authority.pem", folder);
-    tls.ca_file = ca_file;
+    tls.ca_file = file("authority.pem");
     stop_nodes();
     prepare_nodes();
     move_with_a_request();
-    (void)snprintf(command, sizeof(command), "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
+    remove_folder();
 }
 
 /* Publishes a number from the third end. */
