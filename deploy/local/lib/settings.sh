@@ -46,7 +46,10 @@ settings_digest() {
     GATEWAY_PORT) value=${GATEWAY_PORT:-8080} ;;
     DASHBOARD_PORT) value=${DASHBOARD_PORT:-8081} ;;
     CELLS | REPLICAS_*) value=${!name:-1} ;;
-    secrets/*) value=$(cat "$RUN_DIR/$name" 2>/dev/null) ;;
+    secrets/*)
+      value=
+      [[ ! -e $RUN_DIR/$name ]] || read -r value <"$RUN_DIR/$name" || true
+      ;;
     *) value=${!name-} ;;
     esac
     if [[ -z $value ]]; then
